@@ -1,0 +1,61 @@
+# Everything runs in .venv. On a fresh Debian machine each target sets up what it needs.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+help:
+	@echo "make demo   set up, then grade the example submission"
+	@echo "make test   set up, then run the whole suite"
+	@echo "make setup | lint | bench | clean"
+
+setup: $(READY)
+
+# Only what is missing is installed from the distribution. The stamp makes a second run instant.
+$(READY): pyproject.toml constraints.txt
+	@missing=(); \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv); \
+	command -v bwrap >/dev/null || missing+=(bubblewrap); \
+	if [ $${#missing[@]} -gt 0 ]; then \
+		if [ "$$(id -u)" -ne 0 ]; then \
+			echo "These packages are needed and not installed: $${missing[*]}." \
+				"Install them (apt-get install $${missing[*]}) and run make again." >&2; \
+			exit 1; \
+		fi; \
+		apt-get update && DEBIAN_FRONTEND=noninteractive \
+			apt-get install --yes --no-install-recommends "$${missing[@]}" || exit 1; \
+	fi
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Python 3.11 or newer is needed; name one with make PYTHON=…" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0 --editable '.[dev]'
+	@touch $@
+
+# The example is right in some parts and wrong in others: status 1, "graded, marks lost", is its result.
+demo: setup
+	@status=0; $(BIN)/grader check examples/partly_right.zip || status=$$?; \
+	if [ $$status -ne 1 ]; then \
+		echo "The example should lose marks (status 1), but grader check ended with status $$status." >&2; \
+		exit 1; \
+	fi
+
+test: setup
+	$(BIN)/python -m pytest -n 2
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/shellcheck .ci/run
+	$(BIN)/grader skeleton --check
+
+bench: setup
+	$(BIN)/python -m tests.benchmarks
+
+clean:
+	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,3 @@
+"""A graded assignment harness for distributed PyTorch."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""How each lab's exercises drive a student's code. Runs inside the sandbox: nothing here may be secret."""

@@ -1,0 +1,210 @@
+"""Assignment 4: one training step, and the same step by five kinds of parallelism."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from grader.exercises.contract import Case, Exercise, Lab, WrongReturn
+
+_Tensors = dict[str, torch.Tensor]
+
+
+def _call(student: ModuleType, entry: str, case: Case, device: str) -> Any:
+    """Call an entry with the case's seed and arguments: by name where it has the contract's names."""
+    function: Callable[..., Any] = getattr(student, entry)
+    arguments = {"seed": case.seed, "device": device, **case.arguments}
+    parameters = inspect.signature(function).parameters.values()
+    by_name = {parameter.name for parameter in parameters}
+    if arguments.keys() <= by_name or any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters
+    ):
+        return function(**arguments)
+    return function(*arguments.values())
+
+
+def _described(value: object) -> str:
+    if isinstance(value, tuple | list):
+        return f"a {type(value).__name__} of {len(value)}"
+    return "None" if value is None else f"an object of type {type(value).__name__}"
+
+
+@contextmanager
+def _with_baseline_globals(student: ModuleType, case: Case, device: str) -> Iterator[None]:
+    """Bind ``initial_weight`` and ``updated_weight`` as the handout's driver does, for functions that
+    read them: the student's own ``single_step`` on rank 0, broadcast from there."""
+    if not _reads_baseline_globals(student):
+        yield
+        return
+    updated = torch.zeros(case.sizes["input_dim"], case.sizes["output_dim"])
+    if dist.get_rank() == 0:
+        initial, updated = _call_single_step(student, case, device)
+        student.__dict__["initial_weight"] = initial
+    updated = updated.contiguous()
+    dist.broadcast(updated, src=0)
+    student.__dict__["updated_weight"] = updated
+    yield
+
+
+def _call_single_step(student: ModuleType, case: Case, device: str) -> tuple[torch.Tensor, torch.Tensor]:
+    plain = Case(case.exercise, case.check, case.seed, case.world_size, case.sizes)
+    initial, updated = _call(student, "single_step", plain, device)
+    return initial, updated
+
+
+def _reads_baseline_globals(student: ModuleType) -> bool:
+    names = {"initial_weight", "updated_weight"}
+    codes = [value.__code__ for value in vars(student).values() if inspect.isfunction(value)]
+    classes = [value for value in vars(student).values() if inspect.isclass(value)]
+    codes += [
+        method.__code__ for kind in classes for method in vars(kind).values() if inspect.isfunction(method)
+    ]
+    return any(names & (set(code.co_names) - set(code.co_varnames)) for code in codes)
+
+
+def _drive_single_step(student: ModuleType, case: Case, device: str) -> dict[str, object]:
+    result = _call(student, "single_step", case, device)
+    if not isinstance(result, tuple | list) or len(result) != 2:
+        raise WrongReturn(
+            f"single_step must return (initial_weight, updated_weight); it returned {_described(result)}."
+        )
+    return {"initial_weight": result[0], "updated_weight": result[1]}
+
+
+def _drive_weight(entry: str) -> Callable[[ModuleType, Case, str], dict[str, object]]:
+    """A part that returns the full updated weight [input_dim, output_dim]."""
+
+    def drive(student: ModuleType, case: Case, device: str) -> dict[str, object]:
+        with _with_baseline_globals(student, case, device):
+            result = _call(student, entry, case, device)
+        if not isinstance(result, torch.Tensor):
+            raise WrongReturn(f"{entry} must return the updated weight; it returned {_described(result)}.")
+        return {"updated_weight": result}
+
+    return drive
+
+
+def _drive_pipeline(student: ModuleType, case: Case, device: str) -> dict[str, object]:
+    with _with_baseline_globals(student, case, device):
+        result = _call(student, "pipeline_parallel_single_step", case, device)
+    num_layers = _num_layers(case)
+    stage = _stage(num_layers, dist.get_rank(), case.world_size)
+    if not isinstance(result, list | tuple) or len(result) != len(stage):
+        raise WrongReturn(
+            "pipeline_parallel_single_step must return the list of its own stage's updated weights, here "
+            f"{len(stage)} of {num_layers} layers; it returned {_described(result)}."
+        )
+    return {f"layer.{layer}": weight for layer, weight in zip(stage, result, strict=True)}
+
+
+def _num_layers(case: Case) -> int:
+    """The handout's ``max(4, world_size)``, unless the case sets it."""
+    return case.sizes.get("num_layers", max(4, case.world_size))
+
+
+def _stage(num_layers: int, rank: int, world_size: int) -> range:
+    return range(rank * num_layers // world_size, (rank + 1) * num_layers // world_size)
+
+
+def _plain_step(reference: ModuleType, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
+    initial, updated = reference.single_step(seed=case.seed, device="cpu")
+    return initial, updated
+
+
+def _expect_single_step(reference: ModuleType, case: Case, rank: int) -> _Tensors:
+    initial, updated = _plain_step(reference, case)
+    return {"initial_weight": initial, "updated_weight": updated}
+
+
+def _expect_weight(reference: ModuleType, case: Case, rank: int) -> _Tensors:
+    return {"updated_weight": _plain_step(reference, case)[1]}
+
+
+def _initial_weight(reference: ModuleType, case: Case, rank: int) -> _Tensors:
+    return {"updated_weight": _plain_step(reference, case)[0]}
+
+
+def _expect_stage(reference: ModuleType, case: Case, rank: int) -> _Tensors:
+    layers = reference.deep_single_step(seed=case.seed, device="cpu")
+    return {f"layer.{layer}": layers[layer] for layer in _stage(len(layers), rank, case.world_size)}
+
+
+def _initial_stage(reference: ModuleType, case: Case, rank: int) -> _Tensors:
+    layers = reference.create_layers(reference.num_layers, reference.input_dim, case.seed)
+    return {f"layer.{layer}": layers[layer] for layer in _stage(len(layers), rank, case.world_size)}
+
+
+def _expect_whole_file(reference: ModuleType, case: Case, rank: int) -> _Tensors:
+    layers = reference.deep_single_step(seed=case.seed, device="cpu")
+    by_name = {f"layer.{index}": weight for index, weight in enumerate(layers)}
+    return {**_expect_single_step(reference, case, rank), **by_name}
+
+
+def _initial_whole_file(reference: ModuleType, case: Case, rank: int) -> _Tensors:
+    layers = reference.create_layers(reference.num_layers, reference.input_dim, case.seed)
+    by_name = {f"layer.{index}": weight for index, weight in enumerate(layers)}
+    return {**_initial_weight(reference, case, rank), **by_name}
+
+
+def _weight_exercise(
+    name: str, title: str, step: str, ranks_asked: str = "all", **arguments: int
+) -> Exercise:
+    return Exercise(
+        name=name,
+        title=title,
+        entries=(step,),
+        drive=_drive_weight(step),
+        expect=_expect_weight,
+        initial=_initial_weight,
+        ranks_asked=ranks_asked,
+        arguments=arguments,
+    )
+
+
+LAB = Lab(
+    name="assignment4",
+    seed=42,
+    sizes={"global_batch_size": 128, "input_dim": 64, "output_dim": 32},
+    exercises=(
+        Exercise(
+            name="script",
+            title="The whole file under torchrun",
+            entries=(),
+            expect=_expect_whole_file,
+            initial=_initial_whole_file,
+        ),
+        Exercise(
+            name="single_step",
+            title="Part 1: one step on one device",
+            entries=("single_step",),
+            drive=_drive_single_step,
+            expect=_expect_single_step,
+            initial=_initial_weight,
+        ),
+        _weight_exercise(
+            "grad_accumulation",
+            "Part 2: gradient accumulation",
+            "single_step_with_grad_accumulation",
+            ranks_asked="first",
+            accumulation_steps=4,
+        ),
+        _weight_exercise("data_parallel", "Part 3: data parallel", "data_parallel_single_step"),
+        _weight_exercise("column_parallel", "Part 4: column parallel", "full_column_parallel_single_step"),
+        _weight_exercise("row_parallel", "Part 5: row parallel", "row_parallel_single_step"),
+        Exercise(
+            name="pipeline",
+            title="Part 6: pipeline parallel",
+            entries=("pipeline_parallel_single_step",),
+            drive=_drive_pipeline,
+            expect=_expect_stage,
+            initial=_initial_stage,
+            arguments={"num_micro_batches": 4},
+        ),
+    ),
+)

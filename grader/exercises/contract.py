@@ -1,0 +1,102 @@
+"""The words in which a lab describes its exercises to the engine.
+
+A lab is a module of this package with one constant, ``LAB``. The engine (intake, run, judge, report)
+knows nothing of a lab but what stands in these three classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import torch
+
+
+@dataclass(frozen=True)
+class Case:
+    """One configuration of one exercise: what a rank is told, and nothing of what is expected of it.
+
+    ``sizes`` are module-level constants of the student's file whose value is replaced before the file
+    is executed (``{"input_dim": 48}``); ``arguments`` are further keyword arguments of the entry
+    function (``{"accumulation_steps": 3}``).
+    """
+
+    exercise: str
+    check: str
+    seed: int
+    world_size: int
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    arguments: Mapping[str, int] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "sizes": dict(self.sizes), "arguments": dict(self.arguments)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Case:
+        return cls(**data)
+
+
+class WrongReturn(TypeError):
+    """The student's function returned something of another structure than the exercise asks for.
+
+    The message is a sentence for the student.
+    """
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One graded part of a lab.
+
+    ``drive(student, case, device)`` runs in every rank, inside the sandbox: it calls the student's code
+    and returns what came back, by name. Raises `WrongReturn` when it has another structure.
+
+    ``expect(reference, case, rank)`` runs in the trusted process: the same names, as the single-device
+    baseline has them. ``reference`` is the reference solution, loaded with the case's sizes and world size.
+    ``initial(reference, case, rank)`` gives the values before the update, for the names that have one:
+    a baseline that does not move would prove nothing.
+
+    ``ranks_asked`` is "all", or "first" where the handout runs the part on rank 0 only. A ``whole_file``
+    exercise is run as ``torchrun`` would run the file; it has no ``drive``, and its artifact holds both
+    operands of every ``compare_tensors`` call.
+
+    ``arguments`` are the keyword arguments that a case may set, with the handout's defaults
+    (``{"accumulation_steps": 4}``).
+    """
+
+    name: str
+    title: str
+    entries: tuple[str, ...]
+    expect: Callable[[ModuleType, Case, int], dict[str, torch.Tensor]]
+    initial: Callable[[ModuleType, Case, int], dict[str, torch.Tensor]]
+    drive: Callable[[ModuleType, Case, str], dict[str, object]] | None = None
+    ranks_asked: str = "all"
+    arguments: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def whole_file(self) -> bool:
+        return self.drive is None
+
+
+@dataclass(frozen=True)
+class Lab:
+    """The exercises of one hand-in file, in the order in which they are reported.
+
+    ``sizes`` are the handout's values of the constants that a case may replace.
+    """
+
+    name: str
+    exercises: tuple[Exercise, ...]
+    sizes: Mapping[str, int]
+    seed: int
+
+    @property
+    def file(self) -> str:
+        """The file that students hand in."""
+        return f"{self.name}.py"
+
+    def __getitem__(self, name: str) -> Exercise:
+        return next(exercise for exercise in self.exercises if exercise.name == name)

@@ -1,0 +1,131 @@
+"""Turns a student's file into a module whose functions can be called.
+
+The handout's form is a script: constants, functions, and a driver that runs at import. To call one
+function with other sizes, the constants' values are replaced where they are assigned, and the driver is
+left out. The file is never changed: this works on its syntax tree, so that line numbers stay true.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from grader.exercises.driver_code import without_driver
+
+STAFF_NAMES = ("init_distributed", "create_batch", "create_layers", "check", "compare_tensors")
+
+
+def load_functions(
+    path: Path,
+    utils: ModuleType,
+    sizes: Mapping[str, int],
+    rank: int,
+    world_size: int,
+    initialise: bool,
+    entries: Iterable[str] = (),
+) -> ModuleType:
+    """Execute ``path`` without its driver and return it as a module.
+
+    ``sizes`` replaces module-level constants. ``utils`` is what ``import utils`` finds. ``rank``,
+    ``local_rank`` and ``world_size`` are bound beforehand, as the file's first statement would bind them.
+    With ``initialise``, the process group is made first (``utils.init_distributed``). A statement that
+    calls one of ``entries``, directly or through other functions of the file, belongs to the driver.
+
+    Raises SyntaxError, and whatever the file's own statements raise.
+    """
+    code = _compile(path, sizes, entries=frozenset(entries), keep_driver=False)
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    local_rank = rank
+    if initialise:
+        rank, local_rank, world_size = utils.init_distributed()
+    else:
+        utils = _without_process_group(utils, rank, world_size)
+    module.__dict__.update(rank=rank, local_rank=local_rank, world_size=world_size)
+    with _importable(utils, path, module.__name__, module):
+        exec(code, module.__dict__)
+    return module
+
+
+def run_whole_file(path: Path, utils: ModuleType, sizes: Mapping[str, int]) -> None:
+    """Execute ``path`` as ``torchrun`` would: whole, as ``__main__``.
+
+    Raises SyntaxError, and whatever the file raises.
+    """
+    code = _compile(path, sizes, entries=frozenset(), keep_driver=True)
+    module = ModuleType("__main__")
+    module.__file__ = str(path)
+    sys.argv = [str(path)]
+    with _importable(utils, path, "__main__", module):
+        exec(code, module.__dict__)
+
+
+def _without_process_group(utils: ModuleType, rank: int, world_size: int) -> ModuleType:
+    copy = ModuleType(utils.__name__)
+    copy.__dict__.update(utils.__dict__, init_distributed=lambda: (rank, rank, world_size))
+    return copy
+
+
+class _importable:
+    """While a student's file is used, ``utils`` and its own name lead to the right modules.
+
+    They stay after the block: functions import late.
+    """
+
+    def __init__(self, utils: ModuleType, path: Path, name: str, module: ModuleType) -> None:
+        self._modules = {"utils": utils, name: module}
+        self._folder = str(path.parent)
+
+    def __enter__(self) -> None:
+        sys.modules.update(self._modules)
+        if self._folder not in sys.path:
+            sys.path.append(self._folder)  # last: a student's torch.py must not shadow torch
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _compile(path: Path, sizes: Mapping[str, int], entries: frozenset[str], keep_driver: bool) -> CodeType:
+    tree = ast.parse(path.read_bytes(), filename=str(path))
+    for statement in ast.walk(tree):
+        if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While | ast.Module):
+            statement.body = [_staff_form(child) for child in statement.body]
+    tree = _with_sizes(tree, sizes)
+    if not keep_driver:
+        tree = without_driver(tree, entries)
+    return compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
+
+
+def _staff_form(statement: ast.stmt) -> ast.stmt:
+    """A definition of a staff function in the file itself gives way to the staff's."""
+    if isinstance(statement, ast.FunctionDef) and statement.name in STAFF_NAMES:
+        imported = ast.ImportFrom(module="utils", names=[ast.alias(name=statement.name)], level=0)
+        return ast.copy_location(imported, statement)
+    return statement
+
+
+def _with_sizes(tree: ast.Module, sizes: Mapping[str, int]) -> ast.Module:
+    """Replace the value of each module-level assignment to a name of ``sizes``."""
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                _replace(statement, target, sizes)
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            _replace(statement, statement.target, sizes)
+    return tree
+
+
+def _replace(statement: ast.Assign | ast.AnnAssign, target: ast.expr, sizes: Mapping[str, int]) -> None:
+    value = statement.value
+    assert value is not None
+    if isinstance(target, ast.Name) and target.id in sizes:
+        statement.value = ast.copy_location(ast.Constant(sizes[target.id]), value)
+    elif (
+        isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    ):
+        for index, name in enumerate(target.elts):
+            if isinstance(name, ast.Name) and name.id in sizes:
+                value.elts[index] = ast.copy_location(ast.Constant(sizes[name.id]), value.elts[index])

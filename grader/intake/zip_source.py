@@ -1,0 +1,76 @@
+"""A zip archive, read member by member and never extracted."""
+
+from __future__ import annotations
+
+import io
+import stat
+import zipfile
+from collections.abc import Sequence
+
+from grader.intake.entries import REGULAR, Entry, check_unpacked, reading, refuse_too_many
+from grader.intake.errors import IntakeError, shown
+from grader.intake.limits import IntakeLimits
+from grader.intake.names import parts_of
+
+WHAT = "a zip archive"
+ENCRYPTED = "an encrypted file"
+UNIX_LIKE = (3, 19)  # "made by" systems whose external attributes carry a file mode: Unix, macOS
+ENCRYPTED_FLAGS = 0x1 | 0x40 | 0x2000
+CENTRAL_HEADER = b"PK\x01\x02"
+
+
+class ZipSource:
+    """A `Source` over the bytes of a zip; ``name`` is what messages call it."""
+
+    def __init__(self, name: str, data: bytes, limits: IntakeLimits) -> None:
+        self._name = name
+        self._data = data
+        self._limits = limits
+
+    def entries(self) -> tuple[Entry, ...]:
+        # zipfile builds an object for every header before it says how many there are, so they are
+        # counted first. A zip stored inside the zip may add to the count: it only grows.
+        if self._data.count(CENTRAL_HEADER) > self._limits.entries:
+            raise refuse_too_many(self._name, self._limits)
+        with reading(self._name, WHAT), zipfile.ZipFile(io.BytesIO(self._data)) as archive:
+            members = archive.infolist()
+            check_unpacked(self._name, len(self._data), sum(m.file_size for m in members), self._limits)
+            return tuple(
+                Entry(parts, member.file_size, _kind(member), index)
+                for index, member in enumerate(members)
+                if (parts := parts_of(member.orig_filename, self._name)) and not _is_folder(member)
+            )
+
+    def read(self, wanted: Sequence[Entry]) -> list[bytes]:
+        with reading(self._name, WHAT), zipfile.ZipFile(io.BytesIO(self._data)) as archive:
+            members = archive.infolist()
+            return [self._content(archive, members[entry.key], entry) for entry in wanted]
+
+    def _content(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, entry: Entry) -> bytes:
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            # The other methods' decompressors cannot be told to stop after so many bytes.
+            raise IntakeError(
+                f"{shown(self._name)} holds {shown(entry.path)} packed by an unusual method"
+                f" (number {member.compress_type}).",
+                "The grader reads plain zip files only.",
+                "Make the zip again with your system's ordinary command, or hand in the .py file.",
+            )
+        with archive.open(member) as stream:
+            content = stream.read(entry.size)
+            if len(content) != entry.size or stream.read(1):
+                raise zipfile.BadZipFile(f"{entry.path} is not as long as the archive says")
+        return content
+
+
+def _is_folder(member: zipfile.ZipInfo) -> bool:
+    return member.orig_filename.endswith(("/", "\\"))
+
+
+def _kind(member: zipfile.ZipInfo) -> str:
+    if member.create_system in UNIX_LIKE:
+        file_type = stat.S_IFMT(member.external_attr >> 16)
+        if file_type == stat.S_IFLNK:
+            return "a symbolic link"
+        if file_type not in (0, stat.S_IFREG):
+            return "a device or another special file"
+    return ENCRYPTED if member.flag_bits & ENCRYPTED_FLAGS else REGULAR

@@ -1,0 +1,140 @@
+"""``report.json``, schema 1: the one source of every other format.
+
+Numbers are finite, so that no NaN token can reach a JSON file, and text that came from a student has been
+cleaned before it gets here (`grader.judge.text.clean_text`).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CaseStatus = Literal["passed", "failed", "error"]
+RankStatus = Literal["passed", "failed", "missing", "error"]
+ExerciseStatus = Literal["passed", "failed", "error", "missing", "skipped"]
+Points = Annotated[float, Field(ge=0)]
+Difference = Annotated[float, Field(ge=0)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
+
+
+class IgnoredFile(_Model):
+    """A file that was handed in and not used, and why."""
+
+    name: str
+    reason: str
+
+
+class SubmissionPart(_Model):
+    """What was handed in. ``sha256`` is that of the file, or of a directory's staged content."""
+
+    name: str
+    sha256: str
+    files: tuple[str, ...] = ()
+    ignored: tuple[IgnoredFile, ...] = ()
+
+
+class RankRow(_Model):
+    """One rank in one case. What could not be compared is null."""
+
+    rank: int
+    status: RankStatus
+    match: bool | None
+    max_diff: Difference | None
+    mean_diff: Difference | None
+
+
+class CaseRow(_Model):
+    """One case. ``sizes`` are the constants that were replaced; ``detail`` says why it is an error."""
+
+    seed: int
+    world_size: int
+    sizes: dict[str, int]
+    arguments: dict[str, int] = {}
+    status: CaseStatus
+    detail: str = ""
+    ranks: tuple[RankRow, ...]
+
+
+class CheckPart(_Model):
+    """One question asked of an exercise: all of its points, or none. An error's points count nowhere."""
+
+    name: str
+    status: CaseStatus
+    score: Points
+    max_score: Points
+    cases: tuple[CaseRow, ...]
+
+
+class FindingRow(_Model):
+    """A named mistake."""
+
+    code: str
+    message: str
+    check: str
+    ranks: tuple[int, ...]
+    file: str | None
+    line: int | None
+
+
+class OutputRow(_Model):
+    """The beginning and the end of what one rank printed."""
+
+    rank: int
+    text: str
+
+
+class ExercisePart(_Model):
+    """One exercise. ``output`` is there only when it did not pass."""
+
+    name: str
+    title: str
+    status: ExerciseStatus
+    score: Points
+    max_score: Points
+    checks: tuple[CheckPart, ...] = ()
+    findings: tuple[FindingRow, ...] = ()
+    output: tuple[OutputRow, ...] = ()
+
+
+class Report(_Model):
+    """Everything about one graded submission.
+
+    ``seed`` is the master seed from which the hidden cases were drawn; ``command`` grades the same again.
+    ``machine`` is what it ran on; ``seconds`` is wall time. ``notes`` are sentences for the reader.
+    """
+
+    schema_: Literal[1] = Field(default=1, alias="schema")
+    submission: SubmissionPart
+    status: Literal["passed", "failed", "error"]
+    score: Points
+    max_score: Points
+    exercises: tuple[ExercisePart, ...]
+    machine: dict[str, str | int | float | bool | None] = {}
+    sandbox: str
+    launcher: str
+    device: str
+    seed: int
+    command: str
+    notes: tuple[str, ...] = ()
+    seconds: float
+
+    def to_json(self) -> str:
+        """The report as JSON text, with the keys in the order of the schema. ASCII only."""
+        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Report:
+        """The report in a ``report.json``. Raises pydantic's ValidationError (a ValueError)."""
+        return cls.model_validate_json(text)
+
+
+def exit_status(report: Report) -> int:
+    """0: full marks; 1: graded, marks lost; 3: some check could not be carried out (the grader's fault)."""
+    if any(check.status == "error" for exercise in report.exercises for check in exercise.checks):
+        return 3
+    return 0 if report.status == "passed" else 1

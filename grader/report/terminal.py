@@ -1,0 +1,157 @@
+"""The report as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from grader.report.schema import ExercisePart, FindingRow, Report
+
+_STYLES = {"passed": "green", "failed": "red", "missing": "red", "error": "yellow", "skipped": "dim"}
+_MARKS = {"passed": "✓", "failed": "✗", "error": "!"}
+_ASCII_MARKS = {"passed": "ok", "failed": "x", "error": "!"}
+
+
+def render_terminal(report: Report, ascii_only: bool = False) -> RenderableType:
+    """A table of exercises and checks, the findings below it, the total, and how to grade it again.
+
+    No text of the report is read as markup.
+    """
+    parts: list[RenderableType] = [_table(report, _ASCII_MARKS if ascii_only else _MARKS, ascii_only)]
+    for exercise in report.exercises:
+        parts.extend(_exercise_findings(exercise))
+    parts.append(Text(""))
+    parts.append(_total(report))
+    parts.extend(Text(f"Note: {note}", style="yellow") for note in report.notes)
+    parts.append(Text(f"To grade this again exactly so (seed {report.seed}): {report.command}", style="dim"))
+    return Group(*parts)
+
+
+def print_report(report: Report, stream: TextIO | None = None, width: int | None = None) -> None:
+    """Print the report, as wide as the terminal, with colours only when ``stream`` is one.
+
+    A character that the stream cannot encode becomes ``?``.
+    """
+    stream = stream or sys.stdout
+    terminal = stream.isatty()
+    encoding = stream.encoding or "utf-8"
+    text = io.StringIO()
+    console = Console(
+        file=text,
+        force_terminal=terminal,
+        color_system="standard" if terminal and "NO_COLOR" not in os.environ else None,
+        width=width or (shutil.get_terminal_size().columns if terminal else 100),
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(render_terminal(report, ascii_only=not encoding.lower().startswith("utf")))
+    lines = "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
+    stream.write(lines.encode(encoding, "replace").decode(encoding))
+    stream.flush()
+
+
+def _table(report: Report, marks: dict[str, str], ascii_only: bool) -> Table:
+    names = tuple(dict.fromkeys(check.name for exercise in report.exercises for check in exercise.checks))
+    table = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table.add_column("Exercise", overflow="fold")
+    for name in names:
+        table.add_column(Text(name), justify="center", overflow="fold")
+    table.add_column("Score", justify="right", overflow="fold")
+    table.add_column("Max diff", justify="right", overflow="fold")
+    for exercise in report.exercises:
+        checks = {check.name: check.status for check in exercise.checks}
+        cells = [
+            Text(marks[checks[name]], style=_STYLES[checks[name]]) if name in checks else Text("")
+            for name in names
+        ]
+        table.add_row(
+            Text(exercise.name, style=_STYLES[exercise.status]), *cells, _score(exercise), _largest(exercise)
+        )
+    return table
+
+
+def _score(exercise: ExercisePart) -> Text:
+    if exercise.status == "skipped" or (exercise.status == "error" and not exercise.max_score):
+        return Text(exercise.status, style=_STYLES[exercise.status])
+    return Text(f"{exercise.score:g} / {exercise.max_score:g}")
+
+
+def _largest(exercise: ExercisePart) -> Text:
+    found = [
+        rank.max_diff
+        for check in exercise.checks
+        for case in check.cases
+        for rank in case.ranks
+        if rank.max_diff is not None
+    ]
+    return Text(f"{max(found):.1e}" if found else "-")
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """A finding, once for all of the checks in which it was seen."""
+
+    finding: FindingRow
+    checks: tuple[str, ...]
+    ranks: tuple[int, ...]
+
+
+def _causes(findings: Sequence[FindingRow]) -> list[_Cause]:
+    """Findings of several checks with one code and place are one cause, told once in the first's words."""
+    groups: dict[tuple[str, str | None, int | None], list[FindingRow]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.file, finding.line), []).append(finding)
+    return [
+        _Cause(
+            group[0],
+            tuple(dict.fromkeys(finding.check for finding in group)),
+            tuple(sorted({rank for finding in group for rank in finding.ranks})),
+        )
+        for group in groups.values()
+    ]
+
+
+def _exercise_findings(exercise: ExercisePart) -> list[RenderableType]:
+    """The exercise's name and a paragraph for each cause; errors of the grader are told as such."""
+    paragraphs: list[RenderableType] = []
+    for cause in _causes(exercise.findings):
+        head = Text.assemble((cause.finding.code, "bold red"), "  ", (_place(cause), "dim"))
+        paragraphs += [
+            Padding(head, (0, 0, 0, 2), expand=False),
+            Padding(Text(cause.finding.message), (0, 0, 0, 4), expand=False),
+        ]
+    for check in exercise.checks:
+        if check.status == "error":
+            why = next((case.detail for case in check.cases if case.detail), "it was not carried out")
+            text = f"{check.name} could not be graded, and costs nothing: {why}"
+            paragraphs.append(Padding(Text(text, style="yellow"), (0, 0, 0, 2), expand=False))
+    return [Text(""), Text(exercise.title, style="bold"), *paragraphs] if paragraphs else []
+
+
+def _place(cause: _Cause) -> str:
+    where = cause.finding.file or ""
+    if where and cause.finding.line:
+        where += f":{cause.finding.line}"
+    ranks = f"rank{'s' * (len(cause.ranks) > 1)} {', '.join(map(str, cause.ranks))}" if cause.ranks else ""
+    return " · ".join(part for part in (where, ", ".join(cause.checks), ranks) if part)
+
+
+def _total(report: Report) -> Text:
+    words = {
+        "passed": "full marks",
+        "failed": "marks lost",
+        "error": "some checks could not be graded; they cost nothing",
+    }
+    total = f"{report.submission.name}: {report.score:g} / {report.max_score:g}"
+    return Text.assemble((total, f"bold {_STYLES[report.status]}"), f"  {words[report.status]}")

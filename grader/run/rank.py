@@ -1,0 +1,87 @@
+"""What one rank does: for each case, load the student's file, drive the exercise, leave an artifact."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import site
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from grader.exercises.contract import Case, Exercise, Lab, WrongReturn
+from grader.run import pipes
+from grader.run.record import Record, describe_error, write
+from grader.run.workspace import Workspace
+
+
+def main(folder: str) -> None:
+    """Run this rank's part of the job in ``folder``. The elastic agent has set RANK and its like.
+
+    Exits with status 1 when the student's code raised: its peers will wait for it in vain, and the
+    launcher ends them.
+    """
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)  # the agent's handlers were inherited
+    workspace = Workspace(Path(folder))
+    rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    status = os.open(workspace.status(rank), os.O_WRONLY | os.O_NONBLOCK)
+    _speak_into(workspace.output(rank))
+    pipes.say(status, "started")
+    spec = workspace.load_spec()
+    lab: Lab = importlib.import_module(f"grader.exercises.{spec['lab']}").LAB
+    exercise = lab[spec["exercise"]]
+    for index, case in enumerate(Case.from_json(data) for data in spec["cases"]):
+        pipes.say(status, "case", case=index)
+        record = Record(run=spec["run_id"], case=index, rank=rank, world_size=world_size)
+        _run_case(lab, exercise, case, spec, record)
+        _flush()
+        write(record, workspace.artifacts)
+        if record.outcome != "returned":
+            pipes.say(status, "failed")
+            sys.exit(1)
+    pipes.say(status, "finished")
+
+
+def _run_case(lab: Lab, exercise: Exercise, case: Case, spec: dict[str, Any], record: Record) -> None:
+    from grader.exercises import drive
+
+    folder = Path(spec["submission"])
+    begun = time.monotonic()
+    try:
+        student = drive.Student(lab, folder, Path(spec["staff_utils"]), case, spec["device"])
+        if exercise.whole_file:
+            record.returned(student.run_whole_file(record.comparisons))
+        elif missing := student.missing(exercise.entries):
+            record.missing(lab.file, missing)
+        else:
+            record.returned(student.drive(exercise, record.rank))
+    except WrongReturn as problem:
+        record.wrong_type(str(problem))
+    except BaseException as error:
+        # SystemExit and KeyboardInterrupt too: a student's exit() must not look like the end of the job.
+        record.raised(describe_error(error, folder))
+    record.seconds = time.monotonic() - begun
+
+
+def _speak_into(pipe: Path) -> None:
+    """Let this process's standard output and error go to the warden, line by line; no standard input."""
+    descriptor = os.open(pipe, os.O_WRONLY)
+    null = os.open(os.devnull, os.O_RDONLY)
+    for target, source in ((0, null), (1, descriptor), (2, descriptor)):
+        os.dup2(source, target)
+    os.close(null)
+    sys.stdin = open(0, closefd=False)
+    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    site.setquit()  # exit() and quit(), which python -S leaves out
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # a student may have closed or replaced it
+            continue

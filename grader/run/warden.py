@@ -1,0 +1,92 @@
+"""Runs one job: makes its place, starts it, watches it, ends it whole, and only then reads what it left.
+
+The warden is the parent of the job's first process, outside of the job itself. It never runs student
+code and shares nothing with it but pipes.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from grader.job import Limits
+from grader.run import jail, launch, pipes, processes, wire
+from grader.run.watch import RankPipes, Watch
+from grader.run.workspace import Workspace
+
+_IN_JAIL = Path("/tmp/job")
+_LOG = 2000  # characters of the launcher's own words in an error
+
+_Answer = tuple[dict[str, Any], dict[str, bytes]]
+
+
+def run(spec: dict[str, Any], connection: socket.socket, jailed: bool) -> None:
+    """Run the job of ``spec`` and send its result over ``connection``. Wants a process of its own."""
+    started = time.monotonic()
+    try:
+        header, files = _in_jail(spec, connection) if jailed else _in_the_open(spec, connection)
+    except OSError as error:
+        header, files = {"ended": "error", "detail": f"the job could not be set up: {error}", "ranks": []}, {}
+    header["seconds"] = time.monotonic() - started
+    try:
+        wire.send(connection, header, files)
+    except OSError:
+        return  # the grader went away: there is nobody left to tell
+
+
+def _in_jail(spec: dict[str, Any], connection: socket.socket) -> _Answer:
+    inherited = processes.private_bytes(psutil.Process())
+    owner = jail.enter(spec["limits"]["disk_mb"])
+    return _run(Workspace(_IN_JAIL), spec, connection, inherited, owner)
+
+
+def _in_the_open(spec: dict[str, Any], connection: socket.socket) -> _Answer:
+    inherited = processes.private_bytes(psutil.Process())
+    processes.adopt_orphans()
+    with tempfile.TemporaryDirectory(prefix="grader-job-") as folder:
+        return _run(Workspace(Path(folder) / "job"), spec, connection, inherited, None)
+
+
+def _run(
+    workspace: Workspace, spec: dict[str, Any], connection: socket.socket, inherited: int, owner: int | None
+) -> _Answer:
+    limits = Limits(**spec["limits"])
+    workspace.create(spec, os.geteuid() if owner is None else owner)
+    ranks = [RankPipes.open(workspace, rank) for rank in range(spec["world_size"])]
+    launcher_log = pipes.open_reader(workspace.launcher_output)
+    first = os.fork()
+    if first == 0:
+        launch.main(workspace, spec, limits, owner)
+    jailed = owner is not None
+    watch = Watch(first, ranks, connection, limits, inherited, jailed)
+    try:
+        ended, detail = watch.until_over()
+    finally:
+        processes.end(first, jailed)
+    watch.drain()
+    if ended == "error":
+        log = pipes.read_available(launcher_log) or b""
+        detail += "\n" + log.decode(errors="replace")[-_LOG:]
+    # No artifact can be larger than the disk that it was written to.
+    files, remark = workspace.collect(limits.disk_mb << 20)
+    header = {
+        "ended": ended,
+        "detail": "; ".join(filter(None, (detail, remark))),
+        "ranks": [
+            {
+                "rank": index,
+                "started": rank.status.started,
+                "finished": rank.status.finished,
+                "case": rank.status.case,
+                "output": rank.output.text(),
+            }
+            for index, rank in enumerate(ranks)
+        ],
+    }
+    return header, files

@@ -1,0 +1,142 @@
+"""Watches a running job from outside until it is over, and says why it ended.
+
+Enforces what the resource limits of single processes cannot: time, the job's memory and number of
+processes in all, the length of its output.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from dataclasses import dataclass, field
+
+from grader.job import Limits
+from grader.run import pipes, processes
+from grader.run.workspace import Workspace
+
+_TICK = 0.02  # seconds between two looks at the job
+_INSPECT_EVERY = 0.05  # seconds between two looks at its processes
+_GRACE = 2.0  # seconds for the peers of a rank that is gone to fail for themselves and say so
+_START = 90.0  # seconds for all ranks to begin: a slow machine's, not the student's
+
+
+@dataclass
+class RankPipes:
+    """What one rank says: its status lines and its output."""
+
+    status_pipe: int
+    output_pipe: int
+    status: pipes.Status = field(default_factory=pipes.Status)
+    output: pipes.Output = field(default_factory=pipes.Output)
+
+    @classmethod
+    def open(cls, workspace: Workspace, rank: int) -> RankPipes:
+        return cls(pipes.open_reader(workspace.status(rank)), pipes.open_reader(workspace.output(rank)))
+
+    @property
+    def gone(self) -> bool:
+        """It ended without having come to its end."""
+        return self.status.closed and not self.status.finished
+
+    def read(self) -> bool:
+        """Take what there is; True when something was there."""
+        news = pipes.read_available(self.status_pipe)
+        if news:
+            self.status.add(news)
+        elif news == b"" and self.status.started:
+            self.status.closed = True
+        text = pipes.read_available(self.output_pipe)
+        if text:
+            self.output.add(text)
+        return bool(news or text)
+
+
+class Watch:
+    """One job under observation. ``inherited`` is the memory in bytes that each of its processes was
+    born with, and which therefore does not count as the job's."""
+
+    def __init__(
+        self,
+        first: int,
+        ranks: list[RankPipes],
+        connection: socket.socket,
+        limits: Limits,
+        inherited: int,
+        jailed: bool,
+    ) -> None:
+        self._first, self._ranks, self._connection = first, ranks, connection
+        self._limits, self._inherited, self._jailed = limits, inherited, jailed
+        self._created = time.monotonic()
+        self._running_since: float | None = None
+        self._gone_since: float | None = None
+        self._inspect_at = self._created
+
+    def until_over(self) -> tuple[str, str]:
+        """Returns how the job ended (see `grader.job.JobResult.ended`) and a detail."""
+        while True:
+            self._wait_for_news()
+            ended = self._over() or self._over_a_limit(time.monotonic())
+            if ended:
+                return ended
+
+    def drain(self) -> None:
+        """After the end: take what is still in the pipes, within the output limit."""
+        for rank in self._ranks:
+            while rank.output.total <= self._limits.output_kb << 10 and rank.read():
+                pass
+
+    def _wait_for_news(self) -> None:
+        open_pipes = [pipe for rank in self._ranks if not rank.status.closed for pipe in (rank.status_pipe,)]
+        select.select([self._connection, *open_pipes], [], [], _TICK)
+        for rank in self._ranks:
+            rank.read()
+
+    def _over(self) -> tuple[str, str] | None:
+        if _closed(self._connection):
+            return "error", "the grader went away"
+        if all(rank.status.finished for rank in self._ranks):
+            return "finished", ""
+        now = time.monotonic()
+        if any(rank.gone or rank.status.failed for rank in self._ranks):
+            self._gone_since = self._gone_since or now
+        launcher = os.waitid(os.P_PID, self._first, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if launcher is not None:
+            if not any(rank.status.started for rank in self._ranks):
+                return "error", f"the launcher ended with status {launcher.si_status} before a rank began"
+            return "died", f"the launcher ended with status {launcher.si_status}"
+        if self._gone_since is not None and now - self._gone_since > _GRACE:
+            return "died", ""
+        return None
+
+    def _over_a_limit(self, now: float) -> tuple[str, str] | None:
+        limits = self._limits
+        if self._running_since is None:
+            if all(rank.status.started for rank in self._ranks):
+                self._running_since = now
+            elif now - self._created > _START:
+                return "error", f"the ranks did not begin within {_START:.0f} s"
+        elif now - self._running_since > limits.seconds:
+            return "time-limit", f"{limits.seconds:g} s"
+        if any(rank.output.total > limits.output_kb << 10 for rank in self._ranks):
+            return "output-limit", f"{limits.output_kb} KiB"
+        if now < self._inspect_at:
+            return None
+        self._inspect_at = now + _INSPECT_EVERY
+        running = processes.of_job(self._jailed)
+        if len(running) > limits.processes:
+            return "process-limit", f"{limits.processes} processes"
+        used = sum(max(0, processes.private_bytes(process) - self._inherited) for process in running)
+        if used > limits.memory_mb << 20:
+            return "memory-limit", f"{limits.memory_mb} MiB"
+        return None
+
+
+def _closed(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,87 @@
+"""The folder in which the ranks of one job leave what they have, and how the warden reads it afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_ARTIFACT = re.compile(r"case\d{1,3}-rank\d{1,4}\.(json|safetensors)")
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """``root`` holds the job's spec, one status and one output pipe for each rank, and the artifacts."""
+
+    root: Path
+
+    @property
+    def spec(self) -> Path:
+        return self.root / "spec.json"
+
+    @property
+    def artifacts(self) -> Path:
+        return self.root / "artifacts"
+
+    @property
+    def launcher_output(self) -> Path:
+        return self.root / "launcher"
+
+    def status(self, rank: int) -> Path:
+        return self.root / f"status{rank}"
+
+    def output(self, rank: int) -> Path:
+        return self.root / f"output{rank}"
+
+    def create(self, spec: dict[str, Any], owner: int) -> None:
+        """Lay the folder out for ``spec["world_size"]`` ranks that run as user ``owner``."""
+        self.artifacts.mkdir(parents=True)
+        self.spec.write_text(json.dumps(spec))
+        os.mkfifo(self.launcher_output, 0o600)
+        for rank in range(spec["world_size"]):
+            os.mkfifo(self.status(rank), 0o600)
+            os.mkfifo(self.output(rank), 0o600)
+        if owner != os.geteuid():
+            for path in (self.root, *self.root.iterdir()):
+                os.chown(path, owner, owner)
+
+    def load_spec(self) -> dict[str, Any]:
+        spec: dict[str, Any] = json.loads(self.spec.read_text())
+        return spec
+
+    def collect(self, limit: int) -> tuple[dict[str, bytes], str]:
+        """Read the artifacts, at most ``limit`` bytes in all, and a sentence about what was left out.
+
+        Only for a job that is dead: regular files of an artifact's name, never through a link, never
+        waiting on a pipe.
+        """
+        files: dict[str, bytes] = {}
+        left, remarks = limit, ""
+        try:
+            names = sorted(name for name in os.listdir(self.artifacts) if _ARTIFACT.fullmatch(name))
+        except OSError as error:
+            return {}, f"the artifact folder could not be read: {error.strerror}"
+        for name in names:
+            data = _read_regular(self.artifacts / name, left)
+            if data is None:
+                remarks = f"{name} is not a regular file of at most {limit >> 20} MiB in all"
+                continue
+            files[name] = data
+            left -= len(data)
+        return files, remarks
+
+
+def _read_regular(path: Path, limit: int) -> bytes | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+            return None
+        return file.read(status.st_size)

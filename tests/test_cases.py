@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.cases import cases_for, hidden_seed, jobs_for
+from grader.exercises.assignment4 import LAB
+from grader.rubric import load_rubric
+
+RUBRIC = load_rubric(Path(__file__).parents[1] / "reference" / "rubric.toml")
+DRIVEN = [exercise for exercise in LAB.exercises if not exercise.whole_file]
+
+
+@pytest.mark.parametrize("exercise", DRIVEN, ids=lambda exercise: exercise.name)
+def test_an_exercise_is_asked_the_baseline_and_then_every_hidden_case(exercise):
+    baseline, *hidden = cases_for(RUBRIC, LAB, exercise, master_seed=7)
+    assert (baseline.check, baseline.seed, baseline.world_size) == ("baseline", LAB.seed, 4)
+    assert baseline.sizes == LAB.sizes
+    assert baseline.arguments == exercise.arguments
+    assert [case.check for case in hidden] == ["hidden"] * 3
+    assert [case.world_size for case in hidden] == [1, 2, 4]
+    for case, entry in zip(hidden, RUBRIC.hidden, strict=True):
+        assert case.sizes == entry.sizes
+        assert case.arguments == {name: entry.arguments[name] for name in exercise.arguments}
+
+
+def test_only_the_exercises_that_take_an_argument_are_given_it():
+    given_names = {e.name: set(cases_for(RUBRIC, LAB, e, 1)[-1].arguments) for e in DRIVEN}
+    assert given_names["grad_accumulation"] == {"accumulation_steps"}
+    assert given_names["pipeline"] == {"num_micro_batches"}
+    assert given_names["data_parallel"] == set()
+
+
+def test_the_whole_file_is_run_once_at_the_handouts_sizes_on_four_ranks():
+    (case,) = cases_for(RUBRIC, LAB, LAB["script"], master_seed=7)
+    assert (case.check, case.seed, case.world_size, case.sizes) == ("script", LAB.seed, 4, LAB.sizes)
+
+
+def test_every_exercise_is_asked_the_same_hidden_seeds_and_another_master_seed_gives_others():
+    def seeds(master_seed):
+        return {tuple(case.seed for case in cases_for(RUBRIC, LAB, e, master_seed)[1:]) for e in DRIVEN}
+
+    assert len(seeds(7)) == 1
+    assert seeds(7) == seeds(7) != seeds(8)
+
+
+def test_the_seeds_of_recorded_grades_stay_what_they_were():
+    assert [hidden_seed(7, index) for index in range(3)] == [1515981521, 118281515, 1423595112]
+
+
+@given(st.integers(), st.integers(0, 100))
+def test_a_hidden_seed_is_one_that_any_generator_takes(master_seed, index):
+    assert 1 <= hidden_seed(master_seed, index) <= 2**31 - 1
+
+
+def test_a_check_without_an_entry_in_the_rubric_is_not_made():
+    points = {"points": {"baseline": 1.0}}
+    rubric = RUBRIC.model_copy(
+        update={"exercises": {"pipeline": type(RUBRIC.exercises["pipeline"])(**points)}}
+    )
+    assert [case.check for case in cases_for(rubric, LAB, LAB["pipeline"], 1)] == ["baseline"]
+
+
+def test_cases_of_one_exercise_and_world_size_share_a_job():
+    cases = [case for name in ("pipeline", "row_parallel") for case in cases_for(RUBRIC, LAB, LAB[name], 1)]
+    jobs = jobs_for(cases)
+    assert [(job.exercise, job.world_size, len(job.cases)) for job in jobs] == [
+        ("pipeline", 4, 2), ("pipeline", 1, 1), ("pipeline", 2, 1),
+        ("row_parallel", 4, 2), ("row_parallel", 1, 1), ("row_parallel", 2, 1),
+    ]  # fmt: skip
+    assert sorted(map(str, cases)) == sorted(str(case) for job in jobs for case in job.cases)
+    assert len({job.run_id for job in (*jobs, *jobs_for(cases))}) == 2 * len(jobs)
+    assert all(len(job.run_id) == 16 for job in jobs)
