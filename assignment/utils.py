@@ -38,6 +38,8 @@ def init_distributed():
         torch.cuda.set_device(local_rank)
         # Some containers turn TF32 on. Its rounding is coarser than the tolerance of the comparisons.
         torch.set_float32_matmul_precision("highest")
+        # A pipeline sends and receives in order anyway; without this NCCL remarks on it on every rank.
+        os.environ.setdefault("TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING", "false")
         dist.init_process_group("nccl", device_id=torch.device("cuda", local_rank))
     else:
         place = "the CPU"

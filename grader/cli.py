@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -23,7 +23,7 @@ CourseOption = Annotated[
 ]
 
 
-class Device(str, Enum):
+class Device(StrEnum):
     """Where ranks compute."""
 
     auto = "auto"
@@ -31,14 +31,14 @@ class Device(str, Enum):
     cuda = "cuda"
 
 
-class Sandbox(str, Enum):
+class Sandbox(StrEnum):
     """What protects the machine from a submission."""
 
     bwrap = "bwrap"
     none = "none"
 
 
-class Launcher(str, Enum):
+class Launcher(StrEnum):
     """How ranks are started."""
 
     fork = "fork"

@@ -23,7 +23,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """One launch of ranks. Its cases belong to one exercise and share a world size; they run in this order."""
+    """One launch of ranks, for cases of one exercise and one world size, which run in this order."""
 
     run_id: str
     exercise: str

@@ -52,4 +52,4 @@ def postpone() -> None:
     if _NAME not in sys.modules:
         stand_in = _NotYetImported(_NAME)
         sys.modules[_NAME] = stand_in
-        torch._dynamo = stand_in  # type: ignore[attr-defined]
+        torch._dynamo = stand_in

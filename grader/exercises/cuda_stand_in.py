@@ -80,13 +80,13 @@ class CudaStandIn:
         for owner, name, replacement in _replacements():
             self._originals.append((owner, name, getattr(owner, name)))
             setattr(owner, name, replacement)
-        self._mode.__enter__()
+        self._mode.__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._mode.__exit__(kind, value, trace)
+        self._mode.__exit__(kind, value, trace)  # type: ignore[no-untyped-call]
         while self._originals:
             setattr(*self._originals.pop())
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 # Names of torch.distributed that set up or ask, and communicate nothing that a driver would.
 _SETTING_UP = frozenset(
-    ["init_process_group", "is_initialized", "is_available", "get_rank", "get_world_size", "get_backend", "ReduceOp", "group"]
+    ["init_process_group", "is_initialized", "is_available", "get_rank", "get_world_size", "get_backend"]
 )
 _STAFF_DRIVER_CALLS = frozenset({"compare_tensors"})
 

@@ -59,4 +59,6 @@ def recorded(
 
 def _copied(value: object) -> object:
     """A later in-place update must not change what was compared."""
-    return value.detach().clone() if type(value) in (torch.Tensor, torch.nn.Parameter) else value
+    if isinstance(value, torch.Tensor) and type(value) in (torch.Tensor, torch.nn.Parameter):
+        return value.detach().clone()
+    return value

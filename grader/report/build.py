@@ -25,6 +25,7 @@ from grader.report.schema import (
 
 if TYPE_CHECKING:
     from grader.judge.verdict import CaseVerdict  # imports torch, which a report does not need
+    from grader.rubric import Rubric
 
 _OUTPUT = 2000  # characters of one rank's output in a report
 _MESSAGE = 2000
@@ -41,20 +42,6 @@ class SubmissionInfo(Protocol):
     def files(self) -> Sequence[str]: ...
     @property
     def ignored(self) -> Sequence[tuple[str, str]]: ...
-
-
-class ExercisePoints(Protocol):
-    """What the rubric says about an exercise: points by check."""
-
-    @property
-    def points(self) -> Mapping[str, float]: ...
-
-
-class Rubric(Protocol):
-    """What is needed of a rubric: points, by exercise."""
-
-    @property
-    def exercises(self) -> Mapping[str, ExercisePoints]: ...
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,9 @@ def _fork(workspace: Workspace, spec: dict[str, Any]) -> None:
 
 
 def _torchrun(workspace: Workspace, spec: dict[str, Any]) -> NoReturn:
-    search_path = [entry for entry in sys.path if entry]
-    start_rank = f"import sys; sys.path[:] = {search_path!r}; from grader.run import rank; rank.main({str(workspace.root)!r})"
-    start_torchrun = f"import sys; sys.path[:] = {search_path!r}; from torch.distributed.run import main; main(sys.argv[1:])"
+    find_us = f"import sys; sys.path[:] = {[entry for entry in sys.path if entry]!r}; "
+    start_rank = find_us + f"from grader.run import rank; rank.main({str(workspace.root)!r})"
+    start_torchrun = find_us + "from torch.distributed.run import main; main(sys.argv[1:])"
     python = [sys.executable, "-I", "-S", "-B"]
     arguments = ["--standalone", "--nproc-per-node", str(spec["world_size"]), "--no-python"]
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)

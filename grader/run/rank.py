@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import signal
 import site
@@ -73,10 +74,14 @@ def _speak_into(pipe: Path) -> None:
     for target, source in ((0, null), (1, descriptor), (2, descriptor)):
         os.dup2(source, target)
     os.close(null)
-    sys.stdin = open(0, closefd=False)
-    sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
-    sys.stderr = open(2, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    sys.stdin = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")
+    sys.stdout, sys.stderr = _text_stream(1), _text_stream(2)
     site.setquit()  # exit() and quit(), which python -S leaves out
+
+
+def _text_stream(descriptor: int) -> io.TextIOWrapper:
+    raw = io.BufferedWriter(io.FileIO(descriptor, "w", closefd=False))
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", line_buffering=True)
 
 
 def _flush() -> None:

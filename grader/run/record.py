@@ -130,8 +130,8 @@ def _message(error: BaseException) -> str:
 
 
 def _shown(frames: list[tuple[str, int, str]], error: BaseException, folder: Path) -> str:
-    lines = [
-        f'  File "{os.path.relpath(file, folder)}", line {line}, in {name}\n    {linecache.getline(file, line).strip()}'
-        for file, line, name in frames
-    ]
+    lines = []
+    for file, line, name in frames:
+        lines.append(f'  File "{os.path.relpath(file, folder)}", line {line}, in {name}')
+        lines.append(f"    {linecache.getline(file, line).strip()}")
     return "\n".join([*lines, f"{type(error).__name__}: {_message(error)}"])[-_TRACEBACK:]

@@ -29,7 +29,7 @@ class Session:
         self._place, self._lab, self._limits = place, lab, limits
         self._launcher, self._device = launcher, device
         self._lock = threading.Lock()
-        self._stderr = tempfile.TemporaryFile()
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close())
         self._control, theirs = socket.socketpair()
         descriptor = theirs.fileno()
         self._process = subprocess.Popen(

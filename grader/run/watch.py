@@ -88,8 +88,8 @@ class Watch:
                 pass
 
     def _wait_for_news(self) -> None:
-        open_pipes = [pipe for rank in self._ranks if not rank.status.closed for pipe in (rank.status_pipe,)]
-        select.select([self._connection, *open_pipes], [], [], _TICK)
+        speaking = [rank.status_pipe for rank in self._ranks if not rank.status.closed]
+        select.select([self._connection.fileno(), *speaking], [], [], _TICK)
         for rank in self._ranks:
             rank.read()
 
