@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -35,27 +34,20 @@ def _described(value: object) -> str:
     return "None" if value is None else f"an object of type {type(value).__name__}"
 
 
-@contextmanager
-def _with_baseline_globals(student: ModuleType, case: Case, device: str) -> Iterator[None]:
+def _bind_baseline_globals(student: ModuleType, case: Case, device: str) -> None:
     """Bind ``initial_weight`` and ``updated_weight`` as the handout's driver does, for functions that
-    read them: the student's own ``single_step`` on rank 0, broadcast from there."""
+    read them: from the student's own ``single_step``, the first on rank 0 only.
+
+    The driver broadcasts the second. Here each rank computes it, so that nothing can hang that the
+    student did not write.
+    """
     if not _reads_baseline_globals(student):
-        yield
         return
-    updated = torch.zeros(case.sizes["input_dim"], case.sizes["output_dim"])
-    if dist.get_rank() == 0:
-        initial, updated = _call_single_step(student, case, device)
-        student.__dict__["initial_weight"] = initial
-    updated = updated.contiguous()
-    dist.broadcast(updated, src=0)
-    student.__dict__["updated_weight"] = updated
-    yield
-
-
-def _call_single_step(student: ModuleType, case: Case, device: str) -> tuple[torch.Tensor, torch.Tensor]:
     plain = Case(case.exercise, case.check, case.seed, case.world_size, case.sizes)
     initial, updated = _call(student, "single_step", plain, device)
-    return initial, updated
+    student.__dict__["updated_weight"] = updated
+    if dist.get_rank() == 0:
+        student.__dict__["initial_weight"] = initial
 
 
 def _reads_baseline_globals(student: ModuleType) -> bool:
@@ -81,8 +73,8 @@ def _drive_weight(entry: str) -> Callable[[ModuleType, Case, str], dict[str, obj
     """A part that returns the full updated weight [input_dim, output_dim]."""
 
     def drive(student: ModuleType, case: Case, device: str) -> dict[str, object]:
-        with _with_baseline_globals(student, case, device):
-            result = _call(student, entry, case, device)
+        _bind_baseline_globals(student, case, device)
+        result = _call(student, entry, case, device)
         if not isinstance(result, torch.Tensor):
             raise WrongReturn(f"{entry} must return the updated weight; it returned {_described(result)}.")
         return {"updated_weight": result}
@@ -91,8 +83,8 @@ def _drive_weight(entry: str) -> Callable[[ModuleType, Case, str], dict[str, obj
 
 
 def _drive_pipeline(student: ModuleType, case: Case, device: str) -> dict[str, object]:
-    with _with_baseline_globals(student, case, device):
-        result = _call(student, "pipeline_parallel_single_step", case, device)
+    _bind_baseline_globals(student, case, device)
+    result = _call(student, "pipeline_parallel_single_step", case, device)
     num_layers = _num_layers(case)
     stage = _stage(num_layers, dist.get_rank(), case.world_size)
     if not isinstance(result, list | tuple) or len(result) != len(stage):

@@ -1,0 +1,53 @@
+"""The promise of the grader on submissions whose grade is known: right ones keep everything, a wrong one
+loses marks in its own exercise, with the mistake named, and in no other."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.corpus import CORPUS
+from tests.grading import cases, exercise, grade, verdicts
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("name", cases("correct"))
+def test_a_right_submission_keeps_full_marks(name: str, tmp_path: Path) -> None:
+    report = grade(f"correct/{name}", tmp_path)
+    assert [found for part in report.exercises for found in part.findings] == []
+    assert (report.status, report.score, report.max_score) == ("passed", 100, 100)
+
+
+@pytest.mark.parametrize("name", cases("wrong"))
+def test_a_wrong_submission_loses_marks_in_its_own_exercise_only(name: str, tmp_path: Path) -> None:
+    expected = tomllib.loads((CORPUS / "wrong" / name / "expect.toml").read_text(encoding="utf-8"))
+    report = grade(f"wrong/{name}", tmp_path)
+    at_fault = {part.name for part in report.exercises if part.score < part.max_score}
+    assert at_fault == {expected["exercise"], *expected.get("also", [])}
+    codes = {found.code for found in exercise(report, expected["exercise"]).findings}
+    assert codes == {expected["finding"]}
+
+
+# One job for each world size: minutes a submission by the real command, so each is asked what it is about.
+LAUNCHED_BY_TORCHRUN = [
+    *((f"correct/{name}", "script") for name in cases("correct")),
+    *(
+        (f"wrong/{name}", tomllib.loads((CORPUS / "wrong" / name / "expect.toml").read_text())["exercise"])
+        for name in cases("wrong")
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "asked"), LAUNCHED_BY_TORCHRUN)
+def test_torchrun_gives_the_same_verdicts_as_forked_ranks(case: str, asked: str, tmp_path: Path) -> None:
+    reports = []
+    for launcher in ("fork", "torchrun"):
+        folder = tmp_path / launcher
+        folder.mkdir()
+        reports.append(grade(case, folder, only=(asked,), launcher=launcher))
+    forked, launched = reports
+    assert verdicts(forked) == verdicts(launched)
+    assert launched.launcher == "torchrun"
