@@ -47,9 +47,12 @@ class WrongReturn(TypeError):
     """
 
 
+_Values = dict[str, "torch.Tensor"]
+
+
 @dataclass(frozen=True)
-class Exercise:
-    """One graded part of a lab.
+class Probe:
+    """One way of asking an exercise: what is called, and what should come back.
 
     ``drive(student, case, device)`` runs in every rank, inside the sandbox: it calls the student's code
     and returns what came back, by name. Raises `WrongReturn` when it has another structure.
@@ -58,6 +61,36 @@ class Exercise:
     baseline has them. ``reference`` is the reference solution, loaded with the case's sizes and world size.
     ``initial(reference, case, rank)`` gives the values before the update, for the names that have one:
     a baseline that does not move would prove nothing.
+
+    ``entries`` are the names that the student's file must define for it.
+    """
+
+    entries: tuple[str, ...]
+    drive: Callable[[ModuleType, Case, str], dict[str, object]] | None
+    expect: Callable[[ModuleType, Case, int], _Values]
+    initial: Callable[[ModuleType, Case, int], _Values]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A well-known wrong answer: the values that a rank returns who makes it.
+
+    ``values(reference, case, rank)`` runs in the trusted process and has the names of the exercise's
+    ``expect``. ``code`` is a finding's; ``message`` tells the student what it means and where to look.
+    """
+
+    code: str
+    message: str
+    values: Callable[[ModuleType, Case, int], _Values]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One graded part of a lab.
+
+    Its own ``entries``, ``drive``, ``expect`` and ``initial`` are those of the `Probe` by which most checks
+    ask; ``probes`` holds those of the checks that ask in another way. ``mistakes`` are compared with what
+    came back wrong.
 
     ``ranks_asked`` is "all", or "first" where the handout runs the part on rank 0 only. A ``whole_file``
     exercise is run as ``torchrun`` would run the file; it has no ``drive``, and its artifact holds both
@@ -70,15 +103,21 @@ class Exercise:
     name: str
     title: str
     entries: tuple[str, ...]
-    expect: Callable[[ModuleType, Case, int], dict[str, torch.Tensor]]
-    initial: Callable[[ModuleType, Case, int], dict[str, torch.Tensor]]
+    expect: Callable[[ModuleType, Case, int], _Values]
+    initial: Callable[[ModuleType, Case, int], _Values]
     drive: Callable[[ModuleType, Case, str], dict[str, object]] | None = None
     ranks_asked: str = "all"
     arguments: Mapping[str, int] = field(default_factory=dict)
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    mistakes: tuple[Mistake, ...] = ()
 
     @property
     def whole_file(self) -> bool:
         return self.drive is None
+
+    def probe(self, check: str) -> Probe:
+        """How ``check`` is asked of this exercise."""
+        return self.probes.get(check) or Probe(self.entries, self.drive, self.expect, self.initial)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def _run_case(lab: Lab, exercise: Exercise, case: Case, spec: dict[str, Any], re
         student = drive.Student(lab, folder, Path(spec["staff_utils"]), case, spec["device"])
         if exercise.whole_file:
             record.returned(student.run_whole_file(record.comparisons))
-        elif missing := student.missing(exercise.entries):
+        elif missing := student.missing(exercise.probe(case.check).entries):
             record.missing(lab.file, missing)
         else:
             record.returned(student.drive(exercise, record.rank))
