@@ -5,40 +5,47 @@ from __future__ import annotations
 import random
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 
 from grader.exercises.contract import Case, Exercise, Lab
 from grader.job import Job
-from grader.rubric import Rubric
+from grader.rubric import HiddenCase, Rubric
 
 LARGEST_SEED = 2**31 - 1
 
 
 def cases_for(rubric: Rubric, lab: Lab, exercise: Exercise, master_seed: int) -> tuple[Case, ...]:
-    """The cases of each check that the rubric gives points for (0 points too), the baseline first.
+    """The cases of each check that the rubric gives points for (0 points too), in a fixed order.
 
     The hidden seeds depend on ``master_seed`` and on the entry's place alone: every exercise and every
     submission of a class is asked the same. The names are trusted: `grader.rubric_check` comes first.
     """
     points = rubric.exercises[exercise.name].points
-    sizes, arguments, world_size = dict(lab.sizes), dict(exercise.arguments), rubric.baseline.world_size
-    cases = [
-        Case(exercise.name, check, lab.seed, world_size, sizes, arguments)
-        for check in ("script", "baseline")
-        if check in points
-    ]
-    if "hidden" in points:
-        cases += [
-            Case(
-                exercise=exercise.name,
-                check="hidden",
-                seed=hidden_seed(master_seed, index),
-                world_size=hidden.world_size,
-                sizes={**sizes, **hidden.sizes},
-                arguments={name: hidden.arguments.get(name, usual) for name, usual in arguments.items()},
-            )
-            for index, hidden in enumerate(rubric.hidden)
-        ]
-    return tuple(cases)
+    usual = Case(
+        exercise.name, "", lab.seed, rubric.baseline.world_size, dict(lab.sizes), dict(exercise.arguments)
+    )
+    hidden = [_hidden(usual, entry, hidden_seed(master_seed, i)) for i, entry in enumerate(rubric.hidden)]
+    asked = {
+        "script": [usual],
+        "baseline": [usual],
+        "hidden": hidden,
+        # What happens between ranks needs some: the handout's case, and one of another number of ranks.
+        "input_gradient": [usual, *[c for c in hidden if c.world_size not in (1, usual.world_size)][:1]],
+        "own_share": [usual],
+    }
+    return tuple(
+        replace(case, check=check) for check, cases in asked.items() if check in points for case in cases
+    )
+
+
+def _hidden(usual: Case, entry: HiddenCase, seed: int) -> Case:
+    return replace(
+        usual,
+        seed=seed,
+        world_size=entry.world_size,
+        sizes={**usual.sizes, **entry.sizes},
+        arguments={name: entry.arguments.get(name, value) for name, value in usual.arguments.items()},
+    )
 
 
 def hidden_seed(master_seed: int, index: int) -> int:

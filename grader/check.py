@@ -99,6 +99,7 @@ def _grade(
     from grader.cases import cases_for, jobs_for
     from grader.grading import Grading, Timings
     from grader.judge.baseline import Baseline
+    from grader.judge.given import Given
     from grader.rubric_check import check_rubric
 
     lab: Lab = importlib.import_module(f"grader.exercises.{rubric.lab}").LAB
@@ -114,13 +115,14 @@ def _grade(
         for case in cases_for(rubric, lab, exercise, options.seed)
     ]
     progress.planned(len(cases))
-    baseline = Baseline(lab, course.reference_dir / lab.file, course.staff_utils)
+    given = Given(lab, options.seed)
+    baseline = Baseline(lab, course.reference_dir / lab.file, course.staff_utils, given)
     waited = time.monotonic()
     timings.spans.append(("import torch (sandbox)", 0.0, session.import_seconds()))
     timings.add("wait for the sandbox", waited)
     # The largest jobs first, so that none of them is left over at the end.
     jobs = sorted(jobs_for(cases), key=lambda job: -job.world_size)
-    grading = Grading(session, lab, baseline, rubric.tolerance, timings, progress.settled)
+    grading = Grading(session, lab, baseline, given, rubric.tolerance, timings, progress.settled)
     verdicts = grading.grade(jobs, _JOBS_AT_ONCE)
     facts = RunFacts(
         seed=options.seed,

@@ -5,6 +5,7 @@ Nothing here imports torch, so that the command line starts quickly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from grader.exercises.contract import Case
@@ -23,20 +24,26 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """One launch of ranks, for cases of one exercise and one world size, which run in this order."""
+    """One launch of ranks, for cases of one exercise and one world size, which run in this order.
+
+    ``shares`` are the tensors (safetensors) that a rank is given in place of what it draws, by
+    ``case<index>-rank<rank>``: no other rank ever sees them.
+    """
 
     run_id: str
     exercise: str
     world_size: int
     cases: tuple[Case, ...]
+    shares: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RankEnd:
     """What was seen of one rank from outside: never a verdict, and nothing of it is believed for one.
 
-    ``output`` is what it printed (bounded; raw text for people). ``finished`` says that it came to
-    its own end; ``case`` is the index of the case that it had begun last (-1: none).
+    ``output`` is what it printed (bounded; raw text for people). ``finished`` says that it came to its own
+    end; ``case`` is the index of the case that it had begun last (-1: none). ``waits`` is the operation in
+    which it stood still in a deadlock (see `grader.run.communication`).
     """
 
     rank: int
@@ -44,6 +51,7 @@ class RankEnd:
     finished: bool
     case: int
     output: str = ""
+    waits: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,9 +59,10 @@ class JobResult:
     """How a job ended, and the raw files that its ranks left.
 
     ``ended`` is one of ``finished`` (every rank came to its end, whatever the values), ``died`` (a rank
-    was gone before its end), ``time-limit``, ``memory-limit``, ``process-limit``, ``output-limit``, and
-    ``error`` (the grader could not run it: ``detail`` says why). ``files`` maps the names
-    ``case<index>-rank<rank>.json`` and ``case<index>-rank<rank>.safetensors`` to their bytes: untrusted.
+    was gone before its end), ``deadlock`` (none could go on), ``time-limit``, ``memory-limit``,
+    ``process-limit``, ``output-limit``, and ``error`` (the grader could not run it: ``detail`` says why).
+    ``files`` maps the names ``case<index>-rank<rank>`` with the suffixes ``.json``, ``.safetensors`` and
+    ``.operations`` to their bytes: untrusted.
     """
 
     job: Job

@@ -15,7 +15,7 @@ from grader.rubric_errors import RubricError, problems_in
 
 Positive = Annotated[int, Field(ge=1)]
 Points = Annotated[float, Field(ge=0)]
-Check = Literal["baseline", "hidden", "script"]
+Check = Literal["baseline", "hidden", "input_gradient", "own_share", "script"]
 
 MUST_DIVIDE = (
     ("global_batch_size", "world_size"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from grader.exercises.contract import Lab
+from grader.exercises.contract import Exercise, Lab
 from grader.rubric import MUST_DIVIDE, Rubric, not_divisible
 from grader.rubric_errors import RubricError
 
@@ -40,10 +40,17 @@ def _exercises(rubric: Rubric, lab: Lab) -> Iterator[tuple[str, str]]:
             yield "exercises", f"The exercise {exercise.name} of {lab.name} has no points."
             continue
         for check in rubric.exercises[exercise.name].points:
-            if exercise.whole_file != (check == "script"):
-                can = "script" if exercise.whole_file else "baseline and hidden"
+            if check not in (can := _checks_of(exercise)):
                 key = f"exercises.{exercise.name}.points.{check}"
-                yield key, f"This check cannot be made of {exercise.name}, only {can}."
+                yield key, f"This check cannot be made of {exercise.name}, only {', '.join(can)}."
+
+
+def _checks_of(exercise: Exercise) -> tuple[str, ...]:
+    """The checks that can be made of an exercise."""
+    if exercise.whole_file:
+        return ("script",)
+    shared = ("own_share",) if exercise.share is not None else ()
+    return ("baseline", "hidden", *exercise.probes, *shared)
 
 
 def _baseline(rubric: Rubric, lab: Lab) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from grader.check import Options, Progress, check
@@ -27,10 +28,12 @@ def grade(case: str, folder: Path, **options: object) -> Report:
     return grade_path(submission, **options)
 
 
-def grade_path(path: Path, **options: object) -> Report:
-    """The report on a submission, at a fixed master seed."""
+def grade_path(path: Path, limits: Mapping[str, float] | None = None, **options: object) -> Report:
+    """The report on a submission, at a fixed master seed; ``limits`` replace some of the rubric's."""
     chosen = Options(**{"seed": 20, **options})  # type: ignore[arg-type]
-    return check(path, COURSE, load_rubric(COURSE.rubric_path), chosen, Progress()).report
+    rubric = load_rubric(COURSE.rubric_path)
+    narrowed = rubric.model_copy(update={"limits": rubric.limits.model_copy(update=limits or {})})
+    return check(path, COURSE, narrowed, chosen, Progress()).report
 
 
 def exercise(report: Report, name: str) -> ExercisePart:

@@ -16,7 +16,8 @@ DRIVEN = [exercise for exercise in LAB.exercises if not exercise.whole_file]
 
 @pytest.mark.parametrize("exercise", DRIVEN, ids=lambda exercise: exercise.name)
 def test_an_exercise_is_asked_the_baseline_and_then_every_hidden_case(exercise):
-    baseline, *hidden = cases_for(RUBRIC, LAB, exercise, master_seed=7)
+    cases = cases_for(RUBRIC, LAB, exercise, master_seed=7)
+    baseline, *hidden = (case for case in cases if case.check in ("baseline", "hidden"))
     assert (baseline.check, baseline.seed, baseline.world_size) == ("baseline", LAB.seed, 4)
     assert baseline.sizes == LAB.sizes
     assert baseline.arguments == exercise.arguments
@@ -41,7 +42,10 @@ def test_the_whole_file_is_run_once_at_the_handouts_sizes_on_four_ranks():
 
 def test_every_exercise_is_asked_the_same_hidden_seeds_and_another_master_seed_gives_others():
     def seeds(master_seed):
-        return {tuple(case.seed for case in cases_for(RUBRIC, LAB, e, master_seed)[1:]) for e in DRIVEN}
+        return {tuple(c.seed for c in asked(e, master_seed) if c.check == "hidden") for e in DRIVEN}
+
+    def asked(exercise, master_seed):
+        return cases_for(RUBRIC, LAB, exercise, master_seed)
 
     assert len(seeds(7)) == 1
     assert seeds(7) == seeds(7) != seeds(8)
@@ -64,12 +68,32 @@ def test_a_check_without_an_entry_in_the_rubric_is_not_made():
     assert [case.check for case in cases_for(rubric, LAB, LAB["pipeline"], 1)] == ["baseline"]
 
 
+@pytest.mark.parametrize("name", ["column_parallel", "row_parallel"])
+def test_the_input_gradient_is_asked_at_the_handouts_sizes_and_on_another_number_of_ranks(name):
+    usual, other = (c for c in cases_for(RUBRIC, LAB, LAB[name], 7) if c.check == "input_gradient")
+    assert (usual.seed, usual.world_size, usual.sizes) == (LAB.seed, 4, LAB.sizes)
+    assert (other.seed, other.world_size, other.sizes) == (hidden_seed(7, 1), 2, RUBRIC.hidden[1].sizes)
+
+
+def test_the_input_gradient_is_asked_once_where_no_hidden_case_has_another_number_of_ranks():
+    rubric = RUBRIC.model_copy(update={"hidden": (RUBRIC.hidden[0], RUBRIC.hidden[2])})
+    cases = cases_for(rubric, LAB, LAB["row_parallel"], 7)
+    assert [c.world_size for c in cases if c.check == "input_gradient"] == [4]
+
+
+def test_a_share_of_the_data_is_asked_at_the_handouts_sizes_and_only_where_the_rubric_says_so():
+    points = type(RUBRIC.exercises["pipeline"])(points={"baseline": 1.0, "own_share": 2.0})
+    rubric = RUBRIC.model_copy(update={"exercises": {"pipeline": points}})
+    baseline, own_share = cases_for(rubric, LAB, LAB["pipeline"], 7)
+    assert (own_share.check, own_share.world_size, own_share.sizes) == ("own_share", 4, baseline.sizes)
+
+
 def test_cases_of_one_exercise_and_world_size_share_a_job():
     cases = [case for name in ("pipeline", "row_parallel") for case in cases_for(RUBRIC, LAB, LAB[name], 1)]
     jobs = jobs_for(cases)
     assert [(job.exercise, job.world_size, len(job.cases)) for job in jobs] == [
         ("pipeline", 4, 2), ("pipeline", 1, 1), ("pipeline", 2, 1),
-        ("row_parallel", 4, 2), ("row_parallel", 1, 1), ("row_parallel", 2, 1),
+        ("row_parallel", 4, 3), ("row_parallel", 1, 1), ("row_parallel", 2, 2),
     ]  # fmt: skip
     assert sorted(map(str, cases)) == sorted(str(case) for job in jobs for case in job.cases)
     assert len({job.run_id for job in (*jobs, *jobs_for(cases))}) == 2 * len(jobs)

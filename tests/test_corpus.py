@@ -24,7 +24,7 @@ def test_a_right_submission_keeps_full_marks(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", cases("wrong"))
 def test_a_wrong_submission_loses_marks_in_its_own_exercise_only(name: str, tmp_path: Path) -> None:
     expected = tomllib.loads((CORPUS / "wrong" / name / "expect.toml").read_text(encoding="utf-8"))
-    report = grade(f"wrong/{name}", tmp_path)
+    report = grade(f"wrong/{name}", tmp_path, limits=expected.get("limits"))
     at_fault = {part.name for part in report.exercises if part.score < part.max_score}
     assert at_fault == {expected["exercise"], *expected.get("also", [])}
     codes = {found.code for found in exercise(report, expected["exercise"]).findings}

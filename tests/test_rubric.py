@@ -157,6 +157,7 @@ def test_names_that_the_lab_does_not_have_are_refused(tmp_path):
     text = SHIPPED.read_text().replace("exercises.pipeline", "exercises.pipelines")
     text = text.replace("input_dim = 42", "inputs = 42").replace("num_micro_batches = 5", "micro_batches = 5")
     text = text.replace("[exercises.single_step.points]\nbaseline", "[exercises.single_step.points]\nscript")
+    text = text.replace("[exercises.data_parallel.points]", "[exercises.data_parallel.points]\ninput_gradient = 1")
     text = text.replace('lab = "assignment4"', 'lab = "assignment5"').replace(
         "world_size = 4", "world_size = 3", 1
     )
@@ -167,6 +168,7 @@ def test_names_that_the_lab_does_not_have_are_refused(tmp_path):
         "lab",
         "exercises.pipelines",
         "exercises.single_step.points.script",
+        "exercises.data_parallel.points.input_gradient",
         "exercises",
         "baseline.world_size",
         "hidden[1].sizes.input_dim",
@@ -174,6 +176,23 @@ def test_names_that_the_lab_does_not_have_are_refused(tmp_path):
         "hidden[1].arguments.num_micro_batches",
         "hidden[1].arguments.micro_batches",
     ]
+
+
+def test_a_check_that_cannot_be_made_of_an_exercise_is_refused_with_those_that_can(tmp_path):
+    path = tmp_path / "rubric.toml"
+    for name, points, can in (
+        ("script", "hidden = 1", "only script"),
+        ("single_step", "own_share = 1", "only baseline, hidden."),
+        ("pipeline", "input_gradient = 1", "only baseline, hidden, own_share."),
+        ("row_parallel", "script = 1", "only baseline, hidden, input_gradient, own_share."),
+    ):
+        header = f"[exercises.{name}.points]"
+        path.write_text(SHIPPED.read_text().replace(header, f"{header}\n{points}"))
+        with pytest.raises(RubricError) as caught:
+            check_rubric(load_rubric(path), LAB, path)
+        ((key, sentence),) = caught.value.problems
+        assert key == f"exercises.{name}.points.{points.split()[0]}"
+        assert can in sentence
 
 
 def test_reading_a_rubric_does_not_import_torch():

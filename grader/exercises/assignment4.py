@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from grader.exercises.contract import Case, Exercise, Lab, WrongReturn
+from grader.exercises import assignment4_mistakes as mistakes
+from grader.exercises import assignment4_share
+from grader.exercises.assignment4_layers import layer_probe
+from grader.exercises.contract import Case, Exercise, GivenData, Lab, Mistake, Probe, WrongReturn
 
 _Tensors = dict[str, torch.Tensor]
 
@@ -85,23 +88,14 @@ def _drive_weight(entry: str) -> Callable[[ModuleType, Case, str], dict[str, obj
 def _drive_pipeline(student: ModuleType, case: Case, device: str) -> dict[str, object]:
     _bind_baseline_globals(student, case, device)
     result = _call(student, "pipeline_parallel_single_step", case, device)
-    num_layers = _num_layers(case)
-    stage = _stage(num_layers, dist.get_rank(), case.world_size)
+    num_layers = assignment4_share.num_layers(case)
+    stage = assignment4_share.stage_of(case, dist.get_rank())
     if not isinstance(result, list | tuple) or len(result) != len(stage):
         raise WrongReturn(
             "pipeline_parallel_single_step must return the list of its own stage's updated weights, here "
             f"{len(stage)} of {num_layers} layers; it returned {_described(result)}."
         )
     return {f"layer.{layer}": weight for layer, weight in zip(stage, result, strict=True)}
-
-
-def _num_layers(case: Case) -> int:
-    """The handout's ``max(4, world_size)``, unless the case sets it."""
-    return case.sizes.get("num_layers", max(4, case.world_size))
-
-
-def _stage(num_layers: int, rank: int, world_size: int) -> range:
-    return range(rank * num_layers // world_size, (rank + 1) * num_layers // world_size)
 
 
 def _plain_step(reference: ModuleType, case: Case) -> tuple[torch.Tensor, torch.Tensor]:
@@ -124,12 +118,12 @@ def _initial_weight(reference: ModuleType, case: Case, rank: int) -> _Tensors:
 
 def _expect_stage(reference: ModuleType, case: Case, rank: int) -> _Tensors:
     layers = reference.deep_single_step(seed=case.seed, device="cpu")
-    return {f"layer.{layer}": layers[layer] for layer in _stage(len(layers), rank, case.world_size)}
+    return {f"layer.{layer}": layers[layer] for layer in assignment4_share.stage_of(case, rank)}
 
 
 def _initial_stage(reference: ModuleType, case: Case, rank: int) -> _Tensors:
     layers = reference.create_layers(reference.num_layers, reference.input_dim, case.seed)
-    return {f"layer.{layer}": layers[layer] for layer in _stage(len(layers), rank, case.world_size)}
+    return {f"layer.{layer}": layers[layer] for layer in assignment4_share.stage_of(case, rank)}
 
 
 def _expect_whole_file(reference: ModuleType, case: Case, rank: int) -> _Tensors:
@@ -144,8 +138,21 @@ def _initial_whole_file(reference: ModuleType, case: Case, rank: int) -> _Tensor
     return {**_initial_weight(reference, case, rank), **by_name}
 
 
+def _rows_of(cut_by: str) -> Callable[[Case], int]:
+    """Rows of a micro-batch, where ``cut_by`` is the argument that says how many there are."""
+    return lambda case: case.sizes["global_batch_size"] // case.arguments[cut_by]
+
+
 def _weight_exercise(
-    name: str, title: str, step: str, ranks_asked: str = "all", **arguments: int
+    name: str,
+    title: str,
+    step: str,
+    known: tuple[Mistake, ...],
+    share: Callable[[_Tensors, Case, int], _Tensors],
+    probes: Mapping[str, Probe] | None = None,
+    ranks_asked: str = "all",
+    most_gradient_rows: Callable[[Case], int] | None = None,
+    **arguments: int,
 ) -> Exercise:
     return Exercise(
         name=name,
@@ -155,7 +162,11 @@ def _weight_exercise(
         expect=_expect_weight,
         initial=_initial_weight,
         ranks_asked=ranks_asked,
+        share=share,
+        most_gradient_rows=most_gradient_rows,
         arguments=arguments,
+        probes=probes or {},
+        mistakes=known,
     )
 
 
@@ -163,6 +174,7 @@ LAB = Lab(
     name="assignment4",
     seed=42,
     sizes={"global_batch_size": 128, "input_dim": 64, "output_dim": 32},
+    given_data=GivenData(assignment4_share.draw, assignment4_share.provide),
     exercises=(
         Exercise(
             name="script",
@@ -178,17 +190,44 @@ LAB = Lab(
             drive=_drive_single_step,
             expect=_expect_single_step,
             initial=_initial_weight,
+            mistakes=mistakes.SINGLE_STEP,
         ),
         _weight_exercise(
             "grad_accumulation",
             "Part 2: gradient accumulation",
             "single_step_with_grad_accumulation",
+            mistakes.GRAD_ACCUMULATION,
+            share=assignment4_share.share_everything,
             ranks_asked="first",
+            most_gradient_rows=_rows_of("accumulation_steps"),
             accumulation_steps=4,
         ),
-        _weight_exercise("data_parallel", "Part 3: data parallel", "data_parallel_single_step"),
-        _weight_exercise("column_parallel", "Part 4: column parallel", "full_column_parallel_single_step"),
-        _weight_exercise("row_parallel", "Part 5: row parallel", "row_parallel_single_step"),
+        _weight_exercise(
+            "data_parallel",
+            "Part 3: data parallel",
+            "data_parallel_single_step",
+            mistakes.DATA_PARALLEL,
+            share=assignment4_share.share_rows,
+            most_gradient_rows=lambda case: case.sizes["global_batch_size"] // case.world_size,
+        ),
+        _weight_exercise(
+            "column_parallel",
+            "Part 4: column parallel",
+            "full_column_parallel_single_step",
+            mistakes.COLUMN_PARALLEL,
+            share=assignment4_share.share_columns,
+            most_gradient_rows=lambda case: 0,
+            probes={"input_gradient": layer_probe("FullColumnParallelLinear", axis=1)},
+        ),
+        _weight_exercise(
+            "row_parallel",
+            "Part 5: row parallel",
+            "row_parallel_single_step",
+            mistakes.ROW_PARALLEL,
+            share=assignment4_share.share_input_columns,
+            most_gradient_rows=lambda case: 0,
+            probes={"input_gradient": layer_probe("RowParallelLinear", axis=0)},
+        ),
         Exercise(
             name="pipeline",
             title="Part 6: pipeline parallel",
@@ -197,6 +236,9 @@ LAB = Lab(
             expect=_expect_stage,
             initial=_initial_stage,
             arguments={"num_micro_batches": 4},
+            mistakes=mistakes.PIPELINE,
+            share=assignment4_share.share_stage,
+            most_gradient_rows=_rows_of("num_micro_batches"),
         ),
     ),
 )

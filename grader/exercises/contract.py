@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from types import ModuleType
 
     import torch
@@ -23,6 +24,9 @@ class Case:
     ``sizes`` are module-level constants of the student's file whose value is replaced before the file
     is executed (``{"input_dim": 48}``); ``arguments`` are further keyword arguments of the entry
     function (``{"accumulation_steps": 3}``).
+
+    ``first_rank_whole`` belongs to cases of withheld data: rank 0 gets all of it, for submissions that
+    send it on from there.
     """
 
     exercise: str
@@ -31,6 +35,7 @@ class Case:
     world_size: int
     sizes: Mapping[str, int] = field(default_factory=dict)
     arguments: Mapping[str, int] = field(default_factory=dict)
+    first_rank_whole: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "sizes": dict(self.sizes), "arguments": dict(self.arguments)}
@@ -85,6 +90,20 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class GivenData:
+    """How a lab replaces the data that a file draws for itself by data that it is given.
+
+    ``draw(case, generator)`` makes all of it, by name, in the trusted process. ``provide(utils, data, case)``
+    is a context in which code that draws its data in the lab's ways gets ``data`` instead; it yields the
+    ``utils`` module to load that code with. It serves the reference, with all of the data, and a rank,
+    with what an exercise's ``share`` leaves of it.
+    """
+
+    draw: Callable[[Case, torch.Generator], _Values]
+    provide: Callable[[ModuleType, _Values, Case], AbstractContextManager[ModuleType]]
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One graded part of a lab.
 
@@ -95,6 +114,11 @@ class Exercise:
     ``ranks_asked`` is "all", or "first" where the handout runs the part on rank 0 only. A ``whole_file``
     exercise is run as ``torchrun`` would run the file; it has no ``drive``, and its artifact holds both
     operands of every ``compare_tensors`` call.
+
+    ``share(data, case, rank)`` is what this rank needs of the data for its own part of the work: the same
+    names, NaN where other ranks are the owners. ``most_gradient_rows(case)`` is over how many rows of the
+    batch a rank may compute one gradient of a whole weight: those of its slice, or of a micro-batch, and
+    none where it holds a shard of the weight.
 
     ``arguments`` are the keyword arguments that a case may set, with the handout's defaults
     (``{"accumulation_steps": 4}``).
@@ -110,6 +134,8 @@ class Exercise:
     arguments: Mapping[str, int] = field(default_factory=dict)
     probes: Mapping[str, Probe] = field(default_factory=dict)
     mistakes: tuple[Mistake, ...] = ()
+    share: Callable[[_Values, Case, int], _Values] | None = None
+    most_gradient_rows: Callable[[Case], int] | None = None
 
     @property
     def whole_file(self) -> bool:
@@ -131,6 +157,7 @@ class Lab:
     exercises: tuple[Exercise, ...]
     sizes: Mapping[str, int]
     seed: int
+    given_data: GivenData | None = None
 
     @property
     def file(self) -> str:

@@ -22,12 +22,16 @@ _CPU = torch.device("cpu")
 def _is_cuda(value: object) -> bool:
     if isinstance(value, torch.device):
         return value.type == "cuda"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return True  # the number of a GPU: `tensor.to(local_rank)`
     return isinstance(value, str) and (value == "cuda" or value.startswith("cuda:"))
 
 
 def _names_device(value: object) -> bool:
-    return isinstance(value, torch.device) or (
-        isinstance(value, str) and value.split(":")[0] in ("cuda", "cpu")
+    return (
+        _is_cuda(value)
+        or isinstance(value, torch.device)
+        or (isinstance(value, str) and value.split(":")[0] == "cpu")
     )
 
 
@@ -46,6 +50,8 @@ class _OnTheCpu(TorchFunctionMode):
             return args[0].clone()
         if func is torch.Tensor.cpu:
             return func(*args, **kwargs).clone()
+        if func is torch.Tensor.pin_memory:
+            return args[0]
         if func is torch.Tensor.to:
             return _moved(func, args, kwargs)
         if _is_cuda(kwargs.get("device")):
@@ -91,8 +97,10 @@ class CudaStandIn:
             setattr(*self._originals.pop())
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    """In place of a call that only means something to a GPU."""
+def _nothing() -> Callable[..., None]:
+    """In place of a call that only means something to a GPU. Each is a function of its own: torch's
+    compiler keeps a table of these functions, and refuses one with two names."""
+    return lambda *_, **__: None
 
 
 def _replacements() -> list[tuple[Any, str, Any]]:
@@ -105,13 +113,17 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         "get_device_name": lambda *_: "CPU in place of a GPU",
         "memory_allocated": lambda *_: 0,
         "max_memory_allocated": lambda *_: 0,
+        "get_rng_state": lambda *_: torch.get_rng_state(),
     }
-    silent = "set_device synchronize empty_cache manual_seed manual_seed_all reset_peak_memory_stats init"
+    silent = "init set_device synchronize empty_cache reset_peak_memory_stats"
+    silent += " manual_seed manual_seed_all set_rng_state"
     on_cuda = [(torch.cuda, name, answer) for name, answer in answers.items()]
-    on_cuda += [(torch.cuda, name, _nothing) for name in silent.split()]
+    on_cuda += [(torch.cuda, name, _nothing()) for name in silent.split()]
     return [
         *on_cuda,
         (dist, "init_process_group", _gloo(dist.init_process_group)),
+        (dist, "new_group", _new_group(dist.new_group)),
+        (dist, "barrier", _barrier(dist.barrier)),
         (torch, "set_default_device", _default_device(torch.set_default_device)),
     ]
 
@@ -124,6 +136,23 @@ def _gloo(init_process_group: Callable[..., Any]) -> Callable[..., Any]:
         init_process_group("gloo" if backend is None or "nccl" in backend else backend, *args, **kwargs)
 
     return init
+
+
+def _new_group(new_group: Callable[..., Any]) -> Callable[..., Any]:
+    def new(*args: Any, **kwargs: Any) -> Any:
+        kwargs.pop("device_id", None)
+        if "nccl" in str(kwargs.get("backend")):
+            kwargs["backend"] = "gloo"
+        return new_group(*args, **kwargs)
+
+    return new
+
+
+def _barrier(barrier: Callable[..., Any]) -> Callable[..., Any]:
+    def wait(*args: Any, device_ids: object = None, **kwargs: Any) -> Any:  # gloo knows no devices
+        return barrier(*args, **kwargs)
+
+    return wait
 
 
 def _default_device(set_default_device: Callable[..., Any]) -> Callable[..., Any]:

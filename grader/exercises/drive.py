@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 import torch
@@ -12,42 +13,52 @@ import torch
 from grader.exercises import loader, staff
 from grader.exercises.contract import Case, Exercise, Lab
 from grader.exercises.cuda_stand_in import CudaStandIn
+from grader.exercises.work import WorkRecorder
 
 
 class Student:
-    """The submission's file, ready for one case.
+    """The submission's file, ready for one case. Use as a context manager.
 
     ``device`` is what the entry functions are given. On "cpu", code written for GPUs runs unchanged
-    (see `cuda_stand_in`).
+    (see `cuda_stand_in`). With ``data``, the file gets that in place of what it draws (see
+    `contract.GivenData`), and the work that it does is measured.
     """
 
-    def __init__(self, lab: Lab, folder: Path, staff_utils: Path, case: Case, device: str) -> None:
-        self._path, self._case, self._device = folder / lab.file, case, device
+    def __init__(
+        self,
+        lab: Lab,
+        folder: Path,
+        staff_utils: Path,
+        case: Case,
+        device: str,
+        data: Mapping[str, torch.Tensor] | None = None,
+    ) -> None:
+        self._lab, self._path, self._case, self._device = lab, folder / lab.file, case, device
         self._entries = tuple(entry for exercise in lab.exercises for entry in exercise.entries)
+        self._data = data
+        self._contexts = ExitStack()
         self._staff = staff.load_staff_utils(staff_utils)
+        self._utils = staff.utils_for(self._path.parent, self._staff)
         self._module: ModuleType | None = None
-        self._on_device: AbstractContextManager[Any] = CudaStandIn() if device == "cpu" else nullcontext()
-        torch.backends.cuda.matmul.allow_tf32 = False
+        self.work: dict[str, Any] | None = None
 
-    def _load(self) -> ModuleType:
-        if self._module is None:
-            utils = staff.utils_for(self._path.parent, self._staff)
-            self._module = loader.load_functions(
-                self._path,
-                utils,
-                {"seed": self._case.seed, **self._case.sizes},
-                rank=0,
-                world_size=1,
-                initialise=True,
-                entries=self._entries,
-            )
-        return self._module
+    def __enter__(self) -> Student:
+        torch.backends.cuda.matmul.allow_tf32 = False
+        if self._device == "cpu":
+            self._contexts.enter_context(CudaStandIn())
+        if self._data is not None and self._lab.given_data is not None:
+            provided = self._lab.given_data.provide(self._utils, dict(self._data), self._case)
+            self._utils = self._contexts.enter_context(provided)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._contexts.close()
 
     def missing(self, entries: tuple[str, ...]) -> tuple[str, ...]:
         """The names among ``entries`` that the file does not define. Raises what loading it raises."""
-        with self._on_device:
-            module = self._load()
-        return tuple(name for name in entries if not callable(getattr(module, name, None)))
+        return tuple(name for name in entries if not callable(getattr(self._load(), name, None)))
 
     def drive(self, exercise: Exercise, rank: int) -> dict[str, object]:
         """Call the exercise's code and return what came back, by name.
@@ -58,14 +69,41 @@ class Student:
         assert drive is not None
         if exercise.ranks_asked == "first" and rank > 0:
             return {}
-        with self._on_device:
+        if self._data is None:
             return drive(self._load(), self._case, self._device)
+        module = self._load()
+        with WorkRecorder(_weight_shapes(self._data)) as recorder:
+            returned = drive(module, self._case, self._device)
+        self.work = recorder.facts()
+        return returned
 
     def run_whole_file(self, comparisons: list[dict[str, Any]]) -> dict[str, object]:
         """Run the file as ``torchrun`` would; returns the operands of its comparisons, by name."""
         operands: dict[str, object] = {}
-        utils = staff.utils_for(self._path.parent, self._staff)
-        utils.__dict__["compare_tensors"] = staff.recorded(self._staff.compare_tensors, comparisons, operands)
-        with self._on_device:
-            loader.run_whole_file(self._path, utils, {"seed": self._case.seed, **self._case.sizes})
+        self._utils.__dict__["compare_tensors"] = staff.recorded(
+            self._staff.compare_tensors, comparisons, operands
+        )
+        loader.run_whole_file(self._path, self._utils, self._sizes())
         return operands
+
+    def _load(self) -> ModuleType:
+        if self._module is None:
+            self._module = loader.load_functions(
+                self._path,
+                self._utils,
+                self._sizes(),
+                rank=0,
+                world_size=1,
+                initialise=True,
+                entries=self._entries,
+            )
+        return self._module
+
+    def _sizes(self) -> dict[str, int]:
+        return {"seed": self._case.seed, **self._case.sizes}
+
+
+def _weight_shapes(data: Mapping[str, torch.Tensor]) -> frozenset[tuple[int, int]]:
+    """The shapes of the weights that this rank has something of (the batch's tensors are no weights)."""
+    weights = [value for name, value in data.items() if name == "weight" or name.startswith("layer.")]
+    return frozenset((w.shape[0], w.shape[1]) for w in weights if not bool(w.isnan().all()))

@@ -3,58 +3,103 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-# Names of torch.distributed that set up or ask, and communicate nothing that a driver would.
-_SETTING_UP = frozenset(
-    ["init_process_group", "is_initialized", "is_available", "get_rank", "get_world_size", "get_backend"]
-)
+# Names of torch.distributed that set up or ask: a file's functions may need what they return.
+_ASKING = frozenset({"is_initialized", "is_available", "get_rank", "get_world_size", "get_backend"})
+_SETTING_UP = _ASKING | {"init_process_group", "new_group", "new_subgroups", "barrier"}
 _STAFF_DRIVER_CALLS = frozenset({"compare_tensors"})
+_FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
+_EXITS = frozenset({"exit", "quit", "sys.exit"})
+_BOUND_BEFOREHAND = frozenset({"rank", "local_rank", "world_size"})
 
 
 def without_driver(tree: ast.Module, entries: frozenset[str]) -> ast.Module:
     """The same file without the statements that run its exercises.
 
     Kept are imports, functions, classes and assignments. Left out is what calls a function that is one
-    of ``entries`` or communicates, directly or through another function of the file; and, in turn, what
-    uses a name that only such a statement would have bound.
+    of ``entries`` or communicates, directly or through another function or class of the file; what ends the
+    process; and, in turn, what uses a name that only such a statement would have bound or filled.
     """
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    driving = _driving(functions, entries)
-    tree.body = _Filter(driving).statements(tree.body)
+    calls = _Calls.of(tree, entries)
+    tree.body = _Filter(calls).statements(tree.body)
     return tree
 
 
-def _driving(functions: dict[str, ast.FunctionDef], entries: frozenset[str]) -> frozenset[str]:
-    """The functions of the file that run an exercise or communicate when they are called."""
-    driving = set(entries & functions.keys())
-    grew = True
-    while grew:
-        grew = False
-        for name, function in functions.items():
-            if name not in driving and _communicates(function, frozenset(driving)):
-                driving.add(name)
-                grew = True
-    return frozenset(driving)
+@dataclass(frozen=True)
+class _Calls:
+    """Which calls belong to a driver. ``distributed`` are the names of torch.distributed in this file,
+    ``communicating`` those of its functions that were imported one by one."""
+
+    driving: frozenset[str]
+    distributed: frozenset[str]
+    communicating: frozenset[str]
+    imported: frozenset[str]
+
+    @classmethod
+    def of(cls, tree: ast.Module, entries: frozenset[str]) -> _Calls:
+        """Of a file: its functions and classes that run an exercise or communicate when they are called."""
+        modules = {"dist", "torch.distributed"}
+        functions, imported = set(), set()
+        for statement in ast.walk(tree):
+            if not isinstance(statement, ast.Import | ast.ImportFrom):
+                continue
+            origin = f"{statement.module}." if isinstance(statement, ast.ImportFrom) else ""
+            for name in statement.names:
+                alias = name.asname or name.name
+                imported.add(alias.split(".")[0])
+                if origin + name.name == "torch.distributed":
+                    modules.add(alias)
+                elif origin + name.name == "torch":
+                    modules.add(f"{alias}.distributed")
+                elif origin == "torch.distributed." and name.name not in _SETTING_UP:
+                    functions.add(alias)
+        definitions = list(_definitions(tree.body))
+        defined = frozenset(definition.name for definition in definitions)
+        calls = cls(entries & defined, frozenset(modules), frozenset(functions), frozenset(imported))
+        while True:
+            found = {definition.name for definition in definitions if calls._drives(definition)}
+            if found <= calls.driving:
+                return calls
+            calls = cls(calls.driving | found, calls.distributed, calls.communicating, calls.imported)
+
+    def _drives(self, definition: ast.FunctionDef | ast.ClassDef) -> bool:
+        # A layer communicates, too. A class is a driver's when it runs exercises or compares.
+        return self.made_in(definition, communication=isinstance(definition, ast.FunctionDef))
+
+    def made_in(self, node: ast.AST, communication: bool = True) -> bool:
+        """Whether ``node`` makes such a call."""
+        for call in (child for child in ast.walk(node) if isinstance(child, ast.Call)):
+            match call.func:
+                case ast.Name(id=name) if name in self.driving | _STAFF_DRIVER_CALLS:
+                    return True
+                case ast.Name(id=name) if communication and name in self.communicating:
+                    return True
+                case ast.Attribute(attr=name) if name in _STAFF_DRIVER_CALLS:
+                    return True
+                case ast.Attribute(value=owner, attr=name) if communication and name not in _SETTING_UP:
+                    if ast.unparse(owner) in self.distributed:
+                        return True
+        return False
+
+    def named_in(self, node: ast.AST) -> bool:
+        """Whether ``node`` names a driving function, to call it by another name."""
+        return any(isinstance(child, ast.Name) and child.id in self.driving for child in ast.walk(node))
 
 
-def _communicates(node: ast.AST, driving: frozenset[str]) -> bool:
-    for call in (child for child in ast.walk(node) if isinstance(child, ast.Call)):
-        match call.func:
-            case ast.Name(id=name) if name in driving or name in _STAFF_DRIVER_CALLS:
-                return True
-            case ast.Attribute(value=owner, attr=name) if _is_distributed(owner) and name not in _SETTING_UP:
-                return True
-    return False
-
-
-def _is_distributed(owner: ast.expr) -> bool:
-    return ast.unparse(owner) in ("dist", "torch.distributed", "distributed")
+def _definitions(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            yield statement
+        else:
+            nested = (child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.stmt))
+            yield from _definitions(nested)
 
 
 class _Filter:
-    def __init__(self, driving: frozenset[str]) -> None:
-        self._driving = driving
+    def __init__(self, calls: _Calls) -> None:
+        self._calls = calls
         self._lost: set[str] = set()
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -65,17 +110,25 @@ class _Filter:
             return statement
         if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
             return self._compound(statement)
-        if _communicates(statement, self._driving) or self._uses_lost(statement):
-            self._lost |= set(_bound(statement))
+        if self._calls.made_in(statement) or self._uses_lost(statement) or _ends_the_process(statement):
+            self._leave_out(statement)
             return None
         return statement
+
+    def _leave_out(self, statement: ast.stmt) -> None:
+        kept_anyway = self._calls.imported | _BOUND_BEFOREHAND
+        self._lost |= {name for name in _bound_or_filled(statement) if name not in kept_anyway}
 
     def _compound(self, statement: ast.If | ast.Try | ast.With | ast.For | ast.While) -> ast.stmt | None:
         header = [
             child for child in ast.iter_child_nodes(statement) if isinstance(child, ast.expr | ast.withitem)
         ]
-        if any(_communicates(part, self._driving) or self._uses_lost(part) for part in header):
-            self._lost |= set(_bound(statement))
+        loop = isinstance(statement, ast.For)
+        if any(
+            self._calls.made_in(part) or self._uses_lost(part) or (loop and self._calls.named_in(part))
+            for part in header
+        ):
+            self._leave_out(statement)
             return None
         statement.body = self.statements(statement.body) or [ast.copy_location(ast.Pass(), statement)]
         if not isinstance(statement, ast.With):
@@ -87,13 +140,38 @@ class _Filter:
         return statement
 
     def _uses_lost(self, node: ast.AST) -> bool:
+        changed = {id(child.target) for child in ast.walk(node) if isinstance(child, ast.AugAssign)}
         return any(
-            isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load) and child.id in self._lost
+            isinstance(child, ast.Name)
+            and child.id in self._lost
+            and (not isinstance(child.ctx, ast.Store) or id(child) in changed)
             for child in ast.walk(node)
         )
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def _ends_the_process(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Call(func=function)):
+            return ast.unparse(function) in _EXITS
+        case ast.Raise(exc=ast.Name(id="SystemExit") | ast.Call(func=ast.Name(id="SystemExit"))):
+            return True
+    return False
+
+
+def _bound_or_filled(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement binds, and those whose object it changes (``results["a"] = ...``,
+    ``results.append(...)``)."""
     for child in ast.walk(statement):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id
+        elif isinstance(child, ast.Subscript | ast.Attribute) and (
+            isinstance(child.ctx, ast.Store) or getattr(child, "attr", "") in _FILLING
+        ):
+            yield from _root(child)
+
+
+def _root(expression: ast.expr) -> Iterator[str]:
+    while isinstance(expression, ast.Subscript | ast.Attribute):
+        expression = expression.value
+    if isinstance(expression, ast.Name):
+        yield expression.id

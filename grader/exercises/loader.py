@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import CodeType, ModuleType
 
@@ -90,13 +90,24 @@ class _importable:
 
 def _compile(path: Path, sizes: Mapping[str, int], entries: frozenset[str], keep_driver: bool) -> CodeType:
     tree = ast.parse(path.read_bytes(), filename=str(path))
-    for statement in ast.walk(tree):
-        if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While | ast.Module):
-            statement.body = [_staff_form(child) for child in statement.body]
+    for block in _blocks(tree):
+        block[:] = [_staff_form(statement) for statement in block]
     tree = _with_sizes(tree, sizes)
     if not keep_driver:
         tree = without_driver(tree, entries)
     return compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements at module level: the module's own, and those of its if, try, with and loops."""
+    for field in ("body", "orelse", "finalbody"):
+        if block := getattr(node, field, None):
+            yield block
+            for statement in block:
+                if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
+                    yield from _blocks(statement)
+    for handler in getattr(node, "handlers", ()):
+        yield from _blocks(handler)
 
 
 def _staff_form(statement: ast.stmt) -> ast.stmt:
@@ -109,7 +120,7 @@ def _staff_form(statement: ast.stmt) -> ast.stmt:
 
 def _with_sizes(tree: ast.Module, sizes: Mapping[str, int]) -> ast.Module:
     """Replace the value of each module-level assignment to a name of ``sizes``."""
-    for statement in tree.body:
+    for statement in (statement for block in _blocks(tree) for statement in block):
         if isinstance(statement, ast.Assign):
             for target in statement.targets:
                 _replace(statement, target, sizes)
@@ -124,7 +135,9 @@ def _replace(statement: ast.Assign | ast.AnnAssign, target: ast.expr, sizes: Map
     if isinstance(target, ast.Name) and target.id in sizes:
         statement.value = ast.copy_location(ast.Constant(sizes[target.id]), value)
     elif (
-        isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+        isinstance(target, ast.Tuple | ast.List)
+        and isinstance(value, ast.Tuple | ast.List)
+        and len(target.elts) == len(value.elts)
     ):
         for index, name in enumerate(target.elts):
             if isinstance(name, ast.Name) and name.id in sizes:

@@ -7,17 +7,19 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Protocol
 
 import torch
 
-from grader.exercises.contract import Case, Exercise, Lab
+from grader.exercises.contract import Case, Exercise, Lab, Mistake
 from grader.exercises.loader import load_functions
+from grader.exercises.work import WorkRecorder
 from grader.judge.artifacts import Tensors
 from grader.judge.compare import CompareFunction
+from grader.judge.given import Given
 
 #: How many tolerances the baseline's own update must be, or an unchanged weight could pass for right.
 LEAST_UPDATE = 100.0
@@ -47,12 +49,14 @@ class Answers:
     """The baseline of one case, for each rank that is asked.
 
     ``expected`` and ``initial`` are by rank, then by name. ``arguments`` are what the student's entry
-    was called with: the case's, and for the rest the exercise's defaults.
+    was called with: the case's, and for the rest the exercise's defaults. ``drawn``, where the ranks were
+    given their data, is what the data that the seed stands for would have led to.
     """
 
     expected: Mapping[int, Tensors]
     initial: Mapping[int, Tensors]
     arguments: Mapping[str, int] = field(default_factory=dict)
+    drawn: Mapping[int, Tensors] = field(default_factory=dict)
 
 
 class Baseline:
@@ -62,7 +66,15 @@ class Baseline:
     Raises `BaselineError` when the utilities cannot be loaded.
     """
 
-    def __init__(self, lab: Lab, solution: Path, staff_utils: Path, load: Loader = load_functions) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        solution: Path,
+        staff_utils: Path,
+        given: Given | None = None,
+        load: Loader = load_functions,
+    ) -> None:
+        self._lab, self._given = lab, given
         self._entries = tuple(entry for exercise in lab.exercises for entry in exercise.entries)
         self._solution = solution
         self._load = load
@@ -79,11 +91,11 @@ class Baseline:
 
     def expected(self, exercise: Exercise, case: Case, rank: int) -> Tensors:
         """What a right submission returns on this rank, by name. Raises `BaselineError`."""
-        return self._ask("expected", exercise.expect, exercise, case, rank)
+        return self._ask("expected", exercise.probe(case.check).expect, exercise, case, rank)
 
     def initial(self, exercise: Exercise, case: Case, rank: int) -> Tensors:
         """The values before the update, for the names that have one. Raises `BaselineError`."""
-        return self._ask("initial", exercise.initial, exercise, case, rank)
+        return self._ask("initial", exercise.probe(case.check).initial, exercise, case, rank)
 
     def answers(self, exercise: Exercise, case: Case, tolerance: float) -> Answers:
         """All that is expected of the ranks asked. Raises `BaselineError`, also when it proves nothing."""
@@ -92,7 +104,39 @@ class Baseline:
         initial = {rank: self.initial(exercise, case, rank) for rank in ranks}
         for rank in ranks:
             require_update(expected[rank], initial[rank], tolerance)
-        return Answers(expected, initial, {**exercise.arguments, **case.arguments})
+        drawn: dict[int, Tensors] = {}
+        if self._given is not None and self._given.to(case):
+            usual = replace(case, check="baseline", first_rank_whole=False)
+            drawn = {rank: self.expected(exercise, usual, rank) for rank in ranks}
+        return Answers(expected, initial, {**exercise.arguments, **case.arguments}, drawn)
+
+    def mistaken(self, exercise: Exercise, case: Case, mistake: Mistake, rank: int) -> Tensors:
+        """What this rank returns if the student made one of the exercise's known mistakes; computed when it
+        is first asked for. Nothing where the mistake does not apply or cannot be told from another.
+
+        Raises `BaselineError`.
+        """
+        kind = f"mistake {exercise.mistakes.index(mistake)}"
+        complete = replace(case, arguments={**exercise.arguments, **case.arguments})
+        return self._ask(kind, mistake.values, exercise, complete, rank)
+
+    def whole_flops(self, exercise: Exercise, case: Case) -> int:
+        """The FLOPs of the single-device step in matrix products. Raises `BaselineError`."""
+        with self._lock, _deterministic_cpu(), self._reference(case) as reference:
+            with WorkRecorder(frozenset()) as recorder:
+                exercise.probe(case.check).expect(reference, case, 0)
+            return int(recorder.flops)
+
+    @contextmanager
+    def _reference(self, case: Case) -> Iterator[ModuleType]:
+        """The reference as it is for this case: on the data that its ranks are given, if they are."""
+        if self._given is None or self._lab.given_data is None or not self._given.to(case):
+            yield self._module(case)
+            return
+        with self._lab.given_data.provide(self._utils, self._given.whole(case), case) as utils:
+            yield self._load(
+                self._solution, utils, case.sizes, 0, case.world_size, False, entries=self._entries
+            )
 
     def _module(self, case: Case) -> ModuleType:
         key = (tuple(sorted(case.sizes.items())), case.world_size)
@@ -116,8 +160,8 @@ class Baseline:
         with self._lock:
             if key not in self._tensors:
                 try:
-                    with _deterministic_cpu():
-                        found = function(self._module(case), case, rank)
+                    with _deterministic_cpu(), self._reference(case) as reference:
+                        found = function(reference, case, rank)
                         self._tensors[key] = {name: _plain(name, value) for name, value in found.items()}
                 except BaselineError:
                     raise

@@ -9,6 +9,14 @@ import torch
 from grader.exercises.contract import Case, Exercise
 
 _LOOK = "Look at what the gradient or the loss is divided by, and how often."
+_TWICE = (
+    "Look for a second `backward()` that adds to a gradient that was not cleared, or for a second "
+    "`optimizer.step()`."
+)
+_SUMMED_BACK = (
+    "Every rank has the same loss, and the whole gradient of the output: the backward pass must not sum it "
+    "over the ranks once more. Look at the backward pass of "
+)
 
 #: (exercise, or "" for any; what the factor equals) -> code and sentence. The first that fits is taken.
 _NAMED = {
@@ -19,9 +27,18 @@ _NAMED = {
     ),
     ("data_parallel", "1/world_size"): (
         "gradient-averaged-twice",
-        "The gradients were divided by the number of ranks once more than they were summed. Look whether "
-        "both `ReduceOp.AVG` and a division are used, or whether the sum over the ranks is missing "
-        "altogether.",
+        "The gradients were divided by the number of ranks twice. Look whether both `ReduceOp.AVG` and a "
+        "division are used, or whether the loss is divided by the number of ranks as well.",
+    ),
+    ("column_parallel", "world_size"): (
+        "gradient-scaled",
+        _SUMMED_BACK + "`GatherParallel`, or whether the loss is the mean over this rank's columns only.",
+    ),
+    ("row_parallel", "world_size"): ("gradient-scaled", _SUMMED_BACK + "`ReduceParallel`."),
+    ("pipeline", "num_micro_batches"): (
+        "gradient-scaled",
+        "Each micro-batch's loss is already a mean, so their sum is too large: the last stage divides each "
+        "loss by the number of micro-batches before its backward pass.",
     ),
     ("", "accumulation_steps"): (
         "accumulation-not-scaled",
@@ -51,16 +68,20 @@ def scale_factor(
     return k if fits and stands_out and abs(k - 1) > 1e-3 else None
 
 
-def factor_cause(k: float, exercise: Exercise, case: Case, arguments: Mapping[str, int]) -> tuple[str, str]:
-    """The code and the message for an update that is ``k`` times the expected one."""
+def factor_cause(
+    k: float, exercise: Exercise, case: Case, arguments: Mapping[str, int], what: str = "update"
+) -> tuple[str, str]:
+    """The code and the message for an update (or ``what`` else) that is ``k`` times the expected one."""
     for key, number, words in _meanings(exercise, case, arguments):
         if abs(k - number) <= 2e-3 * number:
-            seen = f"The update is {k:.3g} times the expected one; {k:.3g} is {words}. "
+            seen = f"The {what} is {k:.3g} times the expected one; {k:.3g} is {words}. "
             named = _NAMED.get((exercise.name, key)) or _NAMED.get(("", key))
             return (named[0], seen + named[1]) if named else ("gradient-scaled", seen + _LOOK)
-    seen = f"The update is {k:.3g} times the expected one, in every element. "
+    seen = f"The {what} is {k:.3g} times the expected one, in every element. "
     if k < 0:
         return "gradient-scaled", f"{seen}It goes the wrong way: up the gradient instead of down. {_LOOK}"
+    if abs(k - 2) <= 4e-3:
+        return "gradient-scaled", f"{seen}{_TWICE}"
     return "gradient-scaled", f"{seen}{_LOOK} The learning rate has the same effect."
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 MOST_BYTES = 2**20
 MOST_TENSORS = 1024
+MOST_WORK = 200
 
 
 def _encodable(value: object) -> object:
@@ -57,6 +58,21 @@ class Compared(_Strict):
     line: Line | None = None
 
 
+class Exchanged(_Strict):
+    """One operation on the process group, and the shape of its first tensor."""
+
+    name: Word
+    shape: Annotated[list[Dimension], Field(max_length=16)] = []
+
+
+class Work(_Strict):
+    """What the rank's recorder counted while it was driven (see `grader.exercises.work`)."""
+
+    flops: Annotated[int, Field(ge=0)] = 0
+    gradient_rows: Annotated[list[Dimension], Field(max_length=MOST_WORK)] = []
+    collectives: Annotated[list[Exchanged], Field(max_length=MOST_WORK)] = []
+
+
 class Record(_Strict):
     """What a rank says about one case. Never evidence of success by itself."""
 
@@ -70,6 +86,7 @@ class Record(_Strict):
     message: Message | None = None
     error: RaisedError | None = None
     comparisons: Annotated[list[Compared], Field(max_length=MOST_TENSORS // 2)] | None = None
+    work: Work | None = None
     seconds: Annotated[float, Field(ge=0)] = 0.0
 
 

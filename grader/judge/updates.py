@@ -1,54 +1,25 @@
-"""What a wrong update says about the mistake behind it.
+"""What wrong values say about the mistake behind them.
 
-Most mistakes leave a mark in the arithmetic: (W0 - W_student) against (W0 - W_baseline). Each explainer
-below recognises one mark. They are tried in order on the ranks whose values are wrong; what one explains
-is not asked again. To name another mistake, write another explainer and add it to `EXPLAINERS`.
+Most mistakes leave a mark in the arithmetic: (W0 - W_student) against (W0 - W_baseline), or the values of a
+well-known mistake. Each explainer recognises one mark. They are tried in order on the ranks whose values are
+wrong; what one explains is not asked again. To name another mistake, write another explainer and add it to
+`EXPLAINERS`, or add a `grader.exercises.contract.Mistake` to the exercise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 
-from grader.exercises.contract import Case, Exercise
-from grader.judge.artifacts import Tensors
 from grader.judge.compare import label
+from grader.judge.evidence import Evidence, Explainer, Explanation, is_gradient
 from grader.judge.factors import factor_cause, scale_factor
 from grader.judge.findings import name_ranks
+from grader.judge.input_gradient import input_gradient_wrong
+from grader.judge.known import known_mistake
 from grader.judge.near import close, largest_difference, near
 from grader.judge.shards import shard_order
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """The values of the ranks that returned tensors fit for arithmetic (right names, shapes, dtypes, finite).
-
-    ``wrong`` gives, for each rank that is wrong, the names that do not match. ``arguments`` are the
-    integers that the student's function was called with.
-    """
-
-    exercise: Exercise
-    case: Case
-    expected: Mapping[int, Tensors]
-    initial: Mapping[int, Tensors]
-    returned: Mapping[int, Tensors]
-    wrong: Mapping[int, tuple[str, ...]]
-    arguments: Mapping[str, int]
-    tolerance: float
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A named cause and the ranks that it explains."""
-
-    code: str
-    message: str
-    ranks: tuple[int, ...]
-
-
-Explainer = Callable[[Evidence], Explanation | None]
 
 
 def explain_values(evidence: Evidence) -> tuple[Explanation, ...]:
@@ -98,6 +69,14 @@ def no_update(evidence: Evidence) -> Explanation | None:
     )
     if not ranks:
         return None
+    if all(is_gradient(name) for name in evidence.wrong[ranks[0]]):
+        return Explanation(
+            "no-update",
+            "The gradients are zero after the backward pass: none of it reached the layer. Look whether the "
+            "output that the layer returns is computed from its parameter by operations that autograd "
+            "records; what a collective fills does not remember where it came from.",
+            ranks,
+        )
     return Explanation(
         "no-update",
         "The weight came back as it was before the step: nothing was updated. Look whether the backward "
@@ -114,7 +93,8 @@ def one_factor(evidence: Evidence) -> Explanation | None:
         return None
     first = next(iter(factors.values()))
     ranks = tuple(rank for rank, k in factors.items() if abs(k - first) <= 1e-3 * abs(first))
-    code, message = factor_cause(first, evidence.exercise, evidence.case, evidence.arguments)
+    what = "gradient" if all(map(is_gradient, evidence.wrong[ranks[0]])) else "update"
+    code, message = factor_cause(first, evidence.exercise, evidence.case, evidence.arguments, what)
     return Explanation(code, message, ranks)
 
 
@@ -203,7 +183,7 @@ def wrong_values(evidence: Evidence) -> Explanation:
     value, expected = evidence.returned[rank][worst], evidence.expected[rank][worst]
     off = int((~near(value, expected, evidence.tolerance)).sum())
     size = ""
-    if worst in evidence.initial[rank]:
+    if worst in evidence.initial[rank] and not is_gradient(worst):
         update = largest_difference(expected, evidence.initial[rank][worst])
         size = f" (the largest step of a right update is {update:.3g})"
     return Explanation(
@@ -218,6 +198,8 @@ def wrong_values(evidence: Evidence) -> Explanation:
 
 EXPLAINERS: tuple[Explainer, ...] = (
     initial_weight_changed,
+    known_mistake,
+    input_gradient_wrong,
     no_update,
     one_factor,
     shards_misplaced,

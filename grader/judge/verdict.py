@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from grader.exercises.contract import Case, Exercise, Lab
 from grader.job import JobResult
+from grader.judge import share
 from grader.judge.artifacts import RankArtifact, read_artifacts
 from grader.judge.baseline import Answers, Baseline, BaselineError
-from grader.judge.compare import CompareFunction, RankVerdict, TensorVerdict, compare_rank, rank_verdict
+from grader.judge.compare import RankVerdict, TensorVerdict, compare_rank, rank_verdict
+from grader.judge.deadlock import explain_communication
+from grader.judge.evidence import Evidence
 from grader.judge.failures import explain_failures
 from grader.judge.findings import Finding, merge_findings
+from grader.judge.record import Work
 from grader.judge.script import judge_comparisons
 from grader.judge.text import clean_text
-from grader.judge.updates import Evidence, explain_values
+from grader.judge.updates import explain_values
 
 CaseStatus = Literal["passed", "failed", "error"]
 
@@ -35,7 +39,7 @@ class CaseVerdict:
     """How one case went. ``status`` is ``passed``, ``failed``, or ``error``: the grader could not tell.
 
     ``detail`` says what went wrong in the grader; ``output`` is what the ranks printed, cleaned, and only
-    kept when the case did not pass.
+    kept when the case did not pass. ``work`` is what the ranks' recorders counted, where they did.
     """
 
     case: Case
@@ -44,6 +48,7 @@ class CaseVerdict:
     findings: tuple[Finding, ...] = ()
     detail: str = ""
     output: tuple[tuple[int, str], ...] = ()
+    work: tuple[tuple[int, Work], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,15 +80,37 @@ def judge_case(
         return _error(case, result, str(error))
     artifacts = read_artifacts(result, case_index)
     try:
-        judged = _judge(lab, exercise, case, answers, artifacts, baseline.compare, tolerance)
+        judged = _judge(lab, exercise, case, answers, artifacts, baseline, tolerance)
         passed = bool(judged.ranks) and all(rank.status == "passed" for rank in judged.ranks)
         if passed:
-            return CaseVerdict(case, "passed", judged.ranks)
+            return _weigh(exercise, case, judged, artifacts, baseline)
+        returned = all(artifact.returned for artifact in artifacts)
+        parted = explain_communication(case, case_index, result, values_wrong=returned)
         failures = explain_failures(case, case_index, result, artifacts, lab.file)
     except Exception as error:  # a fault of ours is no verdict on the student
         return _error(case, result, f"the judge failed: {error!r}")
-    findings = merge_findings([*failures, *judged.findings])
+    # Where the ranks' communication parted, everything else that is wrong follows from it.
+    findings = (parted,) if parted else merge_findings([*failures, *judged.findings])
     return CaseVerdict(case, "failed", judged.ranks, findings, output=_output(result))
+
+
+def _weigh(
+    exercise: Exercise, case: Case, judged: _Judged, artifacts: Sequence[RankArtifact], baseline: Baseline
+) -> CaseVerdict:
+    """The values are right: was the work shared, where that is the question?"""
+    work = _work(artifacts)
+    if case.check == "own_share":
+        whole = baseline.whole_flops(exercise, case) if case.first_rank_whole else 0
+        if findings := share.too_much_work(exercise, case, artifacts, whole):
+            blamed = {rank for finding in findings for rank in finding.ranks}
+            rows = [replace(row, status="failed") if row.rank in blamed else row for row in judged.ranks]
+            return CaseVerdict(case, "failed", tuple(rows), tuple(findings), work=work)
+    return CaseVerdict(case, "passed", judged.ranks, work=work)
+
+
+def _work(artifacts: Sequence[RankArtifact]) -> tuple[tuple[int, Work], ...]:
+    records = ((artifact.rank, artifact.record) for artifact in artifacts)
+    return tuple((rank, record.work) for rank, record in records if record is not None and record.work)
 
 
 def _judge(
@@ -92,9 +119,10 @@ def _judge(
     case: Case,
     answers: Answers,
     artifacts: Sequence[RankArtifact],
-    compare: CompareFunction,
+    baseline: Baseline,
     tolerance: float,
 ) -> _Judged:
+    compare = baseline.compare
     if exercise.whole_file:
         ranks, findings = judge_comparisons(
             case, lab.file, answers.expected, answers.initial, artifacts, compare, tolerance
@@ -109,8 +137,14 @@ def _judge(
             compared[artifact.rank] = compare_rank(expected, artifact, compare, tolerance)
     ranks = tuple(_row(artifact, compared) for artifact in artifacts)
     verdicts = [verdict for rank in compared.values() for verdict in rank]
-    evidence = _evidence(exercise, case, answers, artifacts, compared, tolerance)
-    return _Judged(ranks, (*_structure_findings(case, verdicts), *_value_findings(case, evidence)))
+    evidence = _evidence(exercise, case, answers, artifacts, compared, baseline, tolerance)
+    drawn = share.drew_its_own(evidence, answers.drawn)
+    left = {rank: names for rank, names in evidence.wrong.items() if rank not in drawn}
+    values = _value_findings(case, replace(evidence, wrong=left))
+    found = [*_structure_findings(case, verdicts), *values]
+    if case.check == "own_share":
+        found = share.explain(case, found, drawn)
+    return _Judged(ranks, tuple(found))
 
 
 def _problems(artifact: RankArtifact) -> bool:
@@ -149,6 +183,7 @@ def _evidence(
     answers: Answers,
     artifacts: Sequence[RankArtifact],
     compared: dict[int, tuple[TensorVerdict, ...]],
+    baseline: Baseline,
     tolerance: float,
 ) -> Evidence:
     sound = {
@@ -166,6 +201,7 @@ def _evidence(
         wrong={rank: names for rank, names in wrong.items() if names},
         arguments=answers.arguments,
         tolerance=tolerance,
+        mistaken=lambda mistake, rank: baseline.mistaken(exercise, case, mistake, rank),
     )
 
 

@@ -5,6 +5,7 @@ Started once for a submission, inside the sandbox. It never runs student code it
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -28,12 +29,13 @@ def main(control_descriptor: int, jailed: bool) -> None:
     while True:
         try:
             connection = receive_connection(control)
-            spec, _ = wire.receive(connection, _MESSAGE_LIMIT)
         except (wire.WireError, OSError):
-            return
-        _fork_warden(spec, connection, control, jailed)
-        connection.close()
-        _reap()
+            break
+        with connection, contextlib.suppress(OSError):  # a job that is not told of is not run
+            spec, _ = wire.receive(connection, _MESSAGE_LIMIT)
+            _fork_warden(spec, connection, control, jailed)
+        _reap(os.WNOHANG)
+    _reap(0)  # the wardens end their jobs when the grader goes away: be there until they have
 
 
 def send_connection(control: socket.socket, connection: socket.socket) -> None:
@@ -84,9 +86,9 @@ def _fork_warden(
         os._exit(status)
 
 
-def _reap() -> None:
+def _reap(options: int) -> None:
     try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
+        while os.waitpid(-1, options)[0]:
             pass
     except ChildProcessError:
         return

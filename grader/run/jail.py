@@ -11,6 +11,7 @@ user id 0, even without capabilities, may still write to /proc/sys.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -21,12 +22,14 @@ import struct
 from pathlib import Path
 
 from grader.job import Limits
+from grader.run import seccomp
 
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
 _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x1 | 0x40
 _LAST_CAPABILITY = 63
+_INODES_FOR_EACH_MB = 256  # of a job's /tmp: empty files take the kernel's memory, too
 _CAPABILITY_VERSION_3 = 0x20080522
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -44,11 +47,9 @@ def enter(disk_mb: int) -> int:
     if rootful:
         uid = gid = random.SystemRandom().randrange(1 << 24, 1 << 30)
     else:
-        Path("/proc/self/setgroups").write_text("deny")
-        Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
-        Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
+        _map_to_itself(uid, gid)
     _mount("none", "/", "", _MS_REC | _MS_PRIVATE)
-    options = f"size={disk_mb}m,mode=0700,uid={uid},gid={gid}"
+    options = f"size={disk_mb}m,nr_inodes={disk_mb * _INODES_FOR_EACH_MB},mode=0700,uid={uid},gid={gid}"
     _mount("tmpfs", "/tmp", "tmpfs", _MS_NOSUID | _MS_NODEV, options)
     os.mkdir("/tmp/shm", 0o700)
     os.chown("/tmp/shm", uid, gid)
@@ -63,26 +64,50 @@ def settle(uid: int, limits: Limits) -> None:
     Raises OSError.
     """
     _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+    rootful = os.geteuid() != uid
     for capability in range(_LAST_CAPABILITY + 1):
         _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails beyond the kernel's last: nothing to drop
-    if os.geteuid() != uid:
+    if rootful:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
         os.setresuid(uid, uid, uid)
+        # The change of user made this process unreadable under /proc, for its own children too.
+        _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
+    _deny_user_namespaces(uid, needs_its_own=rootful)
     _call(_libc.capset, struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), bytes(24))
-    # The change of user made this process unreadable under /proc for its own children.
     _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
     _call(_libc.prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    seccomp.refuse_calls()
     set_resource_limits(limits)
-    _cap(resource.RLIMIT_NPROC, limits.processes)
+    _cap(resource.RLIMIT_NPROC, 2 * limits.processes)
+
+
+def _deny_user_namespaces(uid: int, needs_its_own: bool) -> None:
+    """Whoever may make a user namespace has every capability in it: to mount a /tmp without a limit, say.
+
+    The number of nested ones is set to zero in the job's own user namespace. Where the kernel does not let
+    this process make one (root's job needs its own), it does not let the student's either.
+    """
+    with contextlib.suppress(OSError):
+        if needs_its_own:
+            _call(_libc.unshare, _NEWUSER)
+            _map_to_itself(uid, uid)
+        Path("/proc/sys/user/max_user_namespaces").write_text("0")
+
+
+def _map_to_itself(uid: int, gid: int) -> None:
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{uid} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{gid} {gid} 1")
 
 
 def set_resource_limits(limits: Limits) -> None:
-    """The limits that hold for each process of a job. The job's total is the warden's to watch."""
+    """The limits that hold for each process of a job. The job's total is the warden's to watch: what is
+    counted there has twice the room here, so that the watch sees it happen and says why the job ended."""
     _cap(resource.RLIMIT_CORE, 0)
     _cap(resource.RLIMIT_FSIZE, limits.disk_mb << 20)
     _cap(resource.RLIMIT_NOFILE, 1024)
-    _cap(resource.RLIMIT_DATA, _data_bytes() + (limits.memory_mb << 20))
+    _cap(resource.RLIMIT_DATA, _data_bytes() + 2 * (limits.memory_mb << 20))
 
 
 def _cap(which: int, value: int) -> None:

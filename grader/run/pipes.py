@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,13 +44,20 @@ class Output:
 
 @dataclass
 class Status:
-    """What a rank last said of itself. It is a student's process: this serves to end jobs, never to judge."""
+    """What a rank last said of itself. It is a student's process: this serves to end jobs, never to judge.
+
+    ``waits`` is the operation in which it stands still (see `communication`), since ``waits_since``; it
+    was last heard to do so at ``heard`` (both of `time.monotonic`).
+    """
 
     started: bool = False
     finished: bool = False
     failed: bool = False
     closed: bool = False
     case: int = -1
+    waits: dict[str, Any] | None = None
+    waits_since: float = 0.0
+    heard: float = 0.0
     _rest: bytes = b""
 
     @property
@@ -72,6 +80,13 @@ class Status:
             self.started = True
         elif event == "case" and isinstance(case, int):
             self.case = case
+        elif event == "waits" and isinstance(said.get("operation"), dict):
+            self.heard = time.monotonic()
+            if self.waits is None:
+                self.waits_since = self.heard
+            self.waits = said["operation"]
+        elif event == "goes-on":
+            self.waits = None
         elif event == "finished":
             self.finished = True
         elif event == "failed":

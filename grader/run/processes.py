@@ -7,6 +7,8 @@ import os
 import signal
 import sys
 import time
+from dataclasses import dataclass
+from pathlib import Path
 
 import psutil  # walks process trees on Linux and macOS alike
 
@@ -30,13 +32,26 @@ def of_job(jailed: bool) -> list[psutil.Process]:
         return []
 
 
-def private_bytes(process: psutil.Process) -> int:
-    """Resident memory of a process that is not a file's, in bytes (0 when it is gone)."""
+@dataclass(frozen=True)
+class Use:
+    """What one process uses: resident memory in bytes that is not a file's on disk, and threads."""
+
+    memory: int
+    threads: int
+
+
+def use_of(process: psutil.Process) -> Use:
+    """What ``process`` uses now; nothing when it is gone."""
     try:
-        info = process.memory_info()
-    except psutil.Error:
-        return 0
-    return int(info.rss - getattr(info, "shared", 0))
+        if sys.platform != "linux":
+            return Use(process.memory_info().rss, process.num_threads())
+        fields = dict(
+            line.split(":", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        )
+    except (psutil.Error, OSError):
+        return Use(0, 0)
+    kilobytes = (int(fields.get(name, "0").split()[0]) for name in ("RssAnon", "RssShmem"))
+    return Use(sum(kilobytes) << 10, int(fields.get("Threads", "1")))
 
 
 def end(first: int, jailed: bool) -> None:

@@ -12,8 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import safetensors.torch
+import torch
+
+from grader import lazy_dynamo
 from grader.exercises.contract import Case, Exercise, Lab, WrongReturn
-from grader.run import pipes
+from grader.run import pipes, shares
+from grader.run.communication import Communication
 from grader.run.record import Record, describe_error, write
 from grader.run.workspace import Workspace
 
@@ -26,18 +31,26 @@ def main(folder: str) -> None:
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)  # the agent's handlers were inherited
+    lazy_dynamo.postpone()  # torchrun's ranks have imported torch themselves
     workspace = Workspace(Path(folder))
     rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     status = os.open(workspace.status(rank), os.O_WRONLY | os.O_NONBLOCK)
     _speak_into(workspace.output(rank))
-    pipes.say(status, "started")
     spec = workspace.load_spec()
+    given = _take_shares(workspace, spec, rank)
+    pipes.say(status, "started")
+    # No student code before every rank is there: it could stop the others from starting, and what fails
+    # until then is the grader's fault.
+    os.close(os.open(workspace.go, os.O_RDONLY))
     lab: Lab = importlib.import_module(f"grader.exercises.{spec['lab']}").LAB
     exercise = lab[spec["exercise"]]
+    talk = Communication(status, Path(spec["submission"]), rank)
+    talk.watch()
     for index, case in enumerate(Case.from_json(data) for data in spec["cases"]):
         pipes.say(status, "case", case=index)
+        talk.begin(workspace.artifacts / f"case{index}-rank{rank}.operations")
         record = Record(run=spec["run_id"], case=index, rank=rank, world_size=world_size)
-        _run_case(lab, exercise, case, spec, record)
+        _run_case(lab, exercise, case, spec, record, given.get(index))
         _flush()
         write(record, workspace.artifacts)
         if record.outcome != "returned":
@@ -46,19 +59,37 @@ def main(folder: str) -> None:
     pipes.say(status, "finished")
 
 
-def _run_case(lab: Lab, exercise: Exercise, case: Case, spec: dict[str, Any], record: Record) -> None:
+def _take_shares(workspace: Workspace, spec: dict[str, Any], rank: int) -> dict[int, dict[str, torch.Tensor]]:
+    """What this rank is given, by case."""
+    names = {index: f"case{index}-rank{rank}" for index in range(len(spec["cases"]))}
+    return {
+        index: safetensors.torch.load(shares.take(workspace, name))
+        for index, name in names.items()
+        if name in spec["shares"]
+    }
+
+
+def _run_case(
+    lab: Lab,
+    exercise: Exercise,
+    case: Case,
+    spec: dict[str, Any],
+    record: Record,
+    given: dict[str, torch.Tensor] | None,
+) -> None:
     from grader.exercises import drive
 
     folder = Path(spec["submission"])
     begun = time.monotonic()
     try:
-        student = drive.Student(lab, folder, Path(spec["staff_utils"]), case, spec["device"])
-        if exercise.whole_file:
-            record.returned(student.run_whole_file(record.comparisons))
-        elif missing := student.missing(exercise.probe(case.check).entries):
-            record.missing(lab.file, missing)
-        else:
-            record.returned(student.drive(exercise, record.rank))
+        with drive.Student(lab, folder, Path(spec["staff_utils"]), case, spec["device"], given) as student:
+            if exercise.whole_file:
+                record.returned(student.run_whole_file(record.comparisons))
+            elif missing := student.missing(exercise.probe(case.check).entries):
+                record.missing(lab.file, missing)
+            else:
+                record.returned(student.drive(exercise, record.rank))
+                record.work = student.work
     except WrongReturn as problem:
         record.wrong_type(str(problem))
     except BaseException as error:
@@ -88,5 +119,5 @@ def _flush() -> None:
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
-        except (OSError, ValueError):  # a student may have closed or replaced it
+        except Exception:  # a student may have closed or replaced it, by None for instance
             continue

@@ -17,6 +17,10 @@ from safetensors.torch import save_file
 _TEXT = 2000  # characters of a student's text that a record holds
 _TRACEBACK = 4000
 _TENSOR_BYTES = 32 << 20
+# Those that a safetensors file can hold, as every version of it reads them.
+_FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+_INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+_DTYPES = frozenset((*_FLOATS, *_INTEGERS))
 
 
 @dataclass
@@ -33,6 +37,7 @@ class Record:
     tensors: dict[str, dict[str, Any]] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
     comparisons: list[dict[str, Any]] = field(default_factory=list)
+    work: dict[str, Any] | None = None
     seconds: float = 0.0
     values: dict[str, torch.Tensor] = field(default_factory=dict)
 
@@ -66,6 +71,8 @@ def _why_not_plain(value: object) -> str:
         return f"it is of type {type(value).__name__}, a subclass of torch.Tensor"
     if value.layout != torch.strided or value.is_quantized or value.device.type == "meta":
         return f"it is no plain dense tensor (layout {value.layout}, device {value.device})"
+    if value.dtype not in _DTYPES:
+        return f"it has dtype {value.dtype}"
     if value.numel() * value.element_size() > _TENSOR_BYTES:
         return f"it has shape {list(value.shape)}: more than {_TENSOR_BYTES >> 20} MiB"
     return ""
@@ -78,7 +85,7 @@ def write(record: Record, folder: Path) -> None:
         plain = {name: _plain(value) for name, value in record.values.items()}
         save_file(plain, stem.with_suffix(".safetensors"))
     names = ("run", "case", "rank", "world_size", "outcome", "message", "error", "tensors", "problems")
-    data = {name: getattr(record, name) for name in (*names, "comparisons", "seconds")}
+    data = {name: getattr(record, name) for name in (*names, "comparisons", "work", "seconds")}
     partial = stem.with_suffix(".partial")
     partial.write_text(json.dumps(data))
     os.replace(partial, stem.with_suffix(".json"))
@@ -86,7 +93,7 @@ def write(record: Record, folder: Path) -> None:
 
 def _plain(value: torch.Tensor) -> torch.Tensor:
     """A copy on the CPU that shares nothing: save_file refuses tensors that share storage."""
-    return torch.empty(value.shape, dtype=value.dtype).copy_(value.detach())
+    return torch.empty(value.shape, dtype=value.dtype, device="cpu").copy_(value.detach())
 
 
 def describe_error(error: BaseException, student_folder: Path) -> dict[str, Any]:
@@ -117,8 +124,9 @@ def _student_frames(trace: TracebackType | None, folder: Path) -> list[tuple[str
     ]
 
 
-def _is_inside(file: str | None, folder: Path) -> bool:
-    return file is not None and Path(file).is_relative_to(folder)
+def _is_inside(file: object, folder: Path) -> bool:
+    """``file`` may be anything: a student can raise a SyntaxError of their own making."""
+    return isinstance(file, str) and Path(file).is_relative_to(folder)
 
 
 def _message(error: BaseException) -> str:

@@ -78,13 +78,17 @@ def bubblewrap(staged: Path, staff_utils: Path) -> Place:
     for name in _ETC:
         # Without /etc/hosts nothing is called localhost, and the rendezvous waits for minutes.
         arguments += ["--ro-bind", str(_PACKAGE / "run" / "etc" / name), f"/etc/{name}"]
-    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    # An ordinary user owns the tmpfs below /dev, and could write there past the job's disk limit.
+    arguments += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
     if python_folder is not None:
         arguments += ["--ro-bind", str(python_folder), _INSIDE_PYTHON]
     site = sysconfig.get_path("platlib")
     arguments += ["--ro-bind", site, _INSIDE_SITE]
-    if (Path(site) / "grader").exists():
-        arguments += ["--tmpfs", f"{_INSIDE_SITE}/grader"]  # an installed wheel carries the judge, too
+    # An installed wheel carries the judge, too; it may also lie below /usr.
+    hidden = [f"{_INSIDE_SITE}/grader"] if (Path(site) / "grader").exists() else []
+    hidden += [str(_PACKAGE)] if _PACKAGE.is_relative_to("/usr") else []
+    for folder in hidden:
+        arguments += ["--tmpfs", folder, "--remount-ro", folder]
     for name in _SHARED_WITH_SANDBOX:
         arguments += ["--ro-bind", str(_PACKAGE / name), f"{_INSIDE_CODE}/grader/{name}"]
     arguments += [
@@ -113,6 +117,11 @@ def in_the_open(staged: Path, staff_utils: Path) -> Place:
 def explain_failure(stderr: str, jailed: bool) -> str:
     """A sentence for an agent that ended before it was ready."""
     last = stderr.strip().splitlines()[-1] if stderr.strip() else "it said nothing"
+    if jailed and stderr.startswith("bwrap: Unknown option"):
+        return (
+            f"bubblewrap is too old ({last}): 0.5 or newer is needed. Install a newer package "
+            "'bubblewrap', or pass --sandbox none to run without protection."
+        )
     if jailed and stderr.startswith("bwrap:"):
         return (
             f"bubblewrap cannot make a sandbox here ({last}). User namespaces are probably switched off: see "

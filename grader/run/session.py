@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import subprocess
 import tempfile
@@ -10,9 +11,10 @@ from types import TracebackType
 from typing import Any
 
 from grader.job import Job, JobResult, Limits, RankEnd
-from grader.run import agent, sandbox, wire
+from grader.run import agent, sandbox, shares, wire
 from grader.run.sandbox import Place, SandboxError
 
+_ENDS_WITHIN = 10.0  # seconds for the agent and its jobs to be gone
 _READY_WITHIN = 180.0  # seconds: importing torch from a cold disk
 _ANSWER_WITHIN = 150.0  # seconds beyond a job's own limit: its start, and reading what it left
 
@@ -42,6 +44,7 @@ class Session:
             start_new_session=True,  # Ctrl-C reaches the grader, which then closes the session
         )
         theirs.close()
+        self._jobs: set[socket.socket] = set()
         self._ready: dict[str, Any] | None = None
 
     def __enter__(self) -> Session:
@@ -53,16 +56,29 @@ class Session:
         self.close()
 
     def close(self) -> None:
-        """End the agent and whatever it still runs."""
-        self._control.close()
+        """End the agent and whatever it still runs; a `run` in another thread returns."""
         if self._place.jailed:
             self._process.kill()  # bubblewrap's parent process; the kernel ends the rest with it
+        with contextlib.suppress(OSError):
+            self._control.shutdown(socket.SHUT_WR)
+        for connection in list(self._jobs):  # without a sandbox, this is what ends them
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
         try:
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=_ENDS_WITHIN)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._wait_for_the_agents_end()
+        self._control.close()
         self._stderr.close()
+
+    def _wait_for_the_agents_end(self) -> None:
+        """In a sandbox the agent is a grandchild. It holds the other end of the control socket."""
+        with contextlib.suppress(OSError):
+            self._control.settimeout(_ENDS_WITHIN)
+            while self._control.recv(1 << 12):
+                pass
 
     def import_seconds(self) -> float:
         """How long the agent's imports took. Waits for them; raises `SandboxError` when it cannot start."""
@@ -81,6 +97,7 @@ class Session:
             "exercise": job.exercise,
             "world_size": job.world_size,
             "cases": [case.to_json() for case in job.cases],
+            "shares": list(job.shares),
             "limits": vars(self._limits),
             "launcher": self._launcher,
             "device": self._device,
@@ -88,16 +105,21 @@ class Session:
             "staff_utils": self._place.staff_utils,
         }
         ours, theirs = socket.socketpair()
+        self._jobs.add(ours)
         with ours:
             ours.settimeout(self._limits.seconds + _ANSWER_WITHIN)
             try:
                 with theirs, self._lock:
                     agent.send_connection(self._control, theirs)
                 wire.send(ours, spec)
+                if job.shares:
+                    shares.hand_over(ours, [shares.in_pipe(data) for data in job.shares.values()])
                 header, files = wire.receive(ours, (self._limits.disk_mb + 16) << 20)
                 return _result(job, header, files)
             except (OSError, KeyError, TypeError, ValueError) as error:
                 return JobResult(job, "error", f"the sandbox did not answer: {error}")
+            finally:
+                self._jobs.discard(ours)
 
     def _wait_until_ready(self) -> dict[str, Any]:
         self._control.settimeout(_READY_WITHIN)

@@ -7,6 +7,7 @@ code and shares nothing with it but pipes.
 from __future__ import annotations
 
 import os
+import re
 import socket
 import tempfile
 import time
@@ -16,12 +17,13 @@ from typing import Any
 import psutil
 
 from grader.job import Limits
-from grader.run import jail, launch, pipes, processes, wire
+from grader.run import jail, launch, pipes, processes, shares, wire
 from grader.run.watch import RankPipes, Watch
 from grader.run.workspace import Workspace
 
 _IN_JAIL = Path("/tmp/job")
 _LOG = 2000  # characters of the launcher's own words in an error
+_SIGNAL = re.compile(r"Signal \d+ \((SIG[A-Z0-9]+)\) received")
 
 _Answer = tuple[dict[str, Any], dict[str, bytes]]
 
@@ -41,13 +43,13 @@ def run(spec: dict[str, Any], connection: socket.socket, jailed: bool) -> None:
 
 
 def _in_jail(spec: dict[str, Any], connection: socket.socket) -> _Answer:
-    inherited = processes.private_bytes(psutil.Process())
+    inherited = processes.use_of(psutil.Process()).memory
     owner = jail.enter(spec["limits"]["disk_mb"])
     return _run(Workspace(_IN_JAIL), spec, connection, inherited, owner)
 
 
 def _in_the_open(spec: dict[str, Any], connection: socket.socket) -> _Answer:
-    inherited = processes.private_bytes(psutil.Process())
+    inherited = processes.use_of(psutil.Process()).memory
     processes.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="grader-job-") as folder:
         return _run(Workspace(Path(folder) / "job"), spec, connection, inherited, None)
@@ -57,22 +59,28 @@ def _run(
     workspace: Workspace, spec: dict[str, Any], connection: socket.socket, inherited: int, owner: int | None
 ) -> _Answer:
     limits = Limits(**spec["limits"])
-    workspace.create(spec, os.geteuid() if owner is None else owner)
+    user = os.geteuid() if owner is None else owner
+    workspace.create(spec, user)
+    pipes_of_shares = shares.distribute(connection, spec["shares"], workspace, user) if spec["shares"] else []
     ranks = [RankPipes.open(workspace, rank) for rank in range(spec["world_size"])]
     launcher_log = pipes.open_reader(workspace.launcher_output)
     first = os.fork()
     if first == 0:
         launch.main(workspace, spec, limits, owner)
     jailed = owner is not None
-    watch = Watch(first, ranks, connection, limits, inherited, jailed)
+    watch = Watch(first, ranks, workspace.go, connection, limits, inherited, jailed)
     try:
         ended, detail = watch.until_over()
     finally:
         processes.end(first, jailed)
+    for pipe in pipes_of_shares:
+        os.close(pipe)
     watch.drain()
+    log = (pipes.read_available(launcher_log) or b"").decode(errors="replace")
     if ended == "error":
-        log = pipes.read_available(launcher_log) or b""
-        detail += "\n" + log.decode(errors="replace")[-_LOG:]
+        detail += "\n" + log[-_LOG:]
+    elif ended == "died" and (signals := _SIGNAL.findall(log)):
+        detail += f", a rank by {signals[-1]}"  # the launcher names the first failure last
     # No artifact can be larger than the disk that it was written to.
     files, remark = workspace.collect(limits.disk_mb << 20)
     header = {
@@ -84,6 +92,7 @@ def _run(
                 "started": rank.status.started,
                 "finished": rank.status.finished,
                 "case": rank.status.case,
+                "waits": rank.status.waits if ended == "deadlock" and not rank.status.over else None,
                 "output": rank.output.text(),
             }
             for index, rank in enumerate(ranks)

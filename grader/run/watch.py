@@ -11,6 +11,7 @@ import select
 import socket
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from grader.job import Limits
 from grader.run import pipes, processes
@@ -19,6 +20,7 @@ from grader.run.workspace import Workspace
 _TICK = 0.02  # seconds between two looks at the job
 _INSPECT_EVERY = 0.05  # seconds between two looks at its processes
 _GRACE = 2.0  # seconds for the peers of a rank that is gone to fail for themselves and say so
+_STANDSTILL = 1.0  # seconds for which no rank of a job may move before it is called a deadlock
 _START = 90.0  # seconds for all ranks to begin: a slow machine's, not the student's
 
 
@@ -54,19 +56,21 @@ class RankPipes:
 
 
 class Watch:
-    """One job under observation. ``inherited`` is the memory in bytes that each of its processes was
-    born with, and which therefore does not count as the job's."""
+    """One job under observation. ``go`` is the named pipe that lets the ranks run the student's code.
+    ``inherited`` is the memory in bytes that each of its processes was born with, and which therefore does
+    not count as the job's."""
 
     def __init__(
         self,
         first: int,
         ranks: list[RankPipes],
+        go: Path,
         connection: socket.socket,
         limits: Limits,
         inherited: int,
         jailed: bool,
     ) -> None:
-        self._first, self._ranks, self._connection = first, ranks, connection
+        self._first, self._ranks, self._go, self._connection = first, ranks, go, connection
         self._limits, self._inherited, self._jailed = limits, inherited, jailed
         self._created = time.monotonic()
         self._running_since: float | None = None
@@ -103,31 +107,49 @@ class Watch:
             self._gone_since = self._gone_since or now
         launcher = os.waitid(os.P_PID, self._first, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if launcher is not None:
-            if not any(rank.status.started for rank in self._ranks):
-                return "error", f"the launcher ended with status {launcher.si_status} before a rank began"
+            if self._running_since is None:
+                return "error", f"the launcher ended with status {launcher.si_status} before all ranks began"
+            self.drain()  # what the ranks said last may be that they are done
+            if all(rank.status.finished for rank in self._ranks):
+                return "finished", ""
             return "died", f"the launcher ended with status {launcher.si_status}"
+        if self._stands_still():
+            return "deadlock", ""
         if self._gone_since is not None and now - self._gone_since > _GRACE:
             return "died", ""
         return None
+
+    def _stands_still(self) -> bool:
+        """Whether no rank can go on: each that is left waits inside an operation, and was heard to still
+        wait there a while after the last of them had begun to."""
+        left = [rank.status for rank in self._ranks if not rank.status.over and not rank.status.closed]
+        if not left or any(status.waits is None for status in left):
+            return False
+        last_began = max(status.waits_since for status in left)
+        return all(status.heard >= last_began + _STANDSTILL for status in left)
 
     def _over_a_limit(self, now: float) -> tuple[str, str] | None:
         limits = self._limits
         if self._running_since is None:
             if all(rank.status.started for rank in self._ranks):
                 self._running_since = now
+                # A writer lets the readers in. Open for both: it neither waits for one nor fails without.
+                os.open(self._go, os.O_RDWR)
             elif now - self._created > _START:
                 return "error", f"the ranks did not begin within {_START:.0f} s"
         elif now - self._running_since > limits.seconds:
             return "time-limit", f"{limits.seconds:g} s"
         if any(rank.output.total > limits.output_kb << 10 for rank in self._ranks):
             return "output-limit", f"{limits.output_kb} KiB"
-        if now < self._inspect_at:
+        # Nothing hostile runs yet, and until the job has its own /proc this would count other jobs.
+        if self._running_since is None or now < self._inspect_at:
             return None
         self._inspect_at = now + _INSPECT_EVERY
         running = processes.of_job(self._jailed)
-        if len(running) > limits.processes:
-            return "process-limit", f"{limits.processes} processes"
-        used = sum(max(0, processes.private_bytes(process) - self._inherited) for process in running)
+        uses = [processes.use_of(process) for process in running]
+        if sum(use.threads for use in uses) > limits.processes:
+            return "process-limit", f"{limits.processes} processes and threads"
+        used = sum(max(0, use.memory - self._inherited) for use in uses)
         if used > limits.memory_mb << 20:
             return "memory-limit", f"{limits.memory_mb} MiB"
         return None

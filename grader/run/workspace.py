@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_ARTIFACT = re.compile(r"case\d{1,3}-rank\d{1,4}\.(json|safetensors)")
+_ARTIFACT = re.compile(r"case\d{1,3}-rank\d{1,4}\.(json|safetensors|operations)")
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """``root`` holds the job's spec, one status and one output pipe for each rank, and the artifacts."""
+    """``root`` holds the job's spec, the ranks' artifacts, and named pipes: one status and one output pipe
+    for each rank, and one on which all ranks wait until every one of them has started."""
 
     root: Path
 
@@ -31,6 +32,13 @@ class Workspace:
     def launcher_output(self) -> Path:
         return self.root / "launcher"
 
+    @property
+    def go(self) -> Path:
+        return self.root / "go"
+
+    def share(self, name: str) -> Path:
+        return self.root / f"share-{name}"
+
     def status(self, rank: int) -> Path:
         return self.root / f"status{rank}"
 
@@ -42,6 +50,7 @@ class Workspace:
         self.artifacts.mkdir(parents=True)
         self.spec.write_text(json.dumps(spec))
         os.mkfifo(self.launcher_output, 0o600)
+        os.mkfifo(self.go, 0o600)
         for rank in range(spec["world_size"]):
             os.mkfifo(self.status(rank), 0o600)
             os.mkfifo(self.output(rank), 0o600)

@@ -9,7 +9,8 @@ A case is a folder. It holds the submission's files, or a ``change.toml`` that s
     new = '''...'''
 
 A wrong case also has an ``expect.toml``: ``exercise`` and ``finding`` (what the grader must say), ``why``
-(the mistake), and where the driver's own comparison fails with it, ``also = ["script"]``.
+(the mistake), ``also`` (further exercises that fail: ``["script"]`` where the driver's own comparison does),
+and for a mistake that runs into a limit, a ``[limits]`` table that replaces some of the rubric's.
 """
 
 from __future__ import annotations

@@ -1,0 +1,117 @@
+"""Did each rank do only its share? The judgement of the check ``own_share``.
+
+What a rank is not the owner of is NaN there, and cannot be drawn again: finite, right weights prove that
+the work was shared. Two things cannot be seen so and rest on the work that the rank's recorder counted: how
+many rows of the batch a backward pass was over, and, where rank 0 was given all data so that it can send it
+on, that rank 0 did not do all of the work itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from grader.exercises.contract import Case, Exercise
+from grader.judge.artifacts import RankArtifact, Tensors
+from grader.judge.evidence import Evidence
+from grader.judge.findings import Finding
+from grader.judge.near import close
+
+#: The part of a whole step's FLOPs that rank 0 may do when it holds all data. A shared step with an unused
+#: forward pass over everything comes to three quarters on four ranks; doing everything is one.
+MOST_OF_THE_WORK = 0.9
+
+CODE = "not-parallel"
+
+_WITHHELD = (
+    "The weights are not finite when each rank's data is NaN wherever another rank is the owner, so the "
+    "result depends on data that a rank has no business with: the work is not shared out. Each rank should "
+    "compute with its own slice (rows, columns or layers) only and get the rest by communicating."
+)
+_WHOLE_WEIGHT = (
+    "The rank computed the gradient of the whole weight, and should hold no more than its shard of it: the "
+    "work is not shared out. Make the layer's parameter from the rank's own slice of the weight only."
+)
+_DRAWN = (
+    "The weights are those of data that the function drew for itself instead of taking it from "
+    "`create_batch`, `create_layers` and `torch.randn`: every rank computes the whole step from its own "
+    "copy. Each rank should compute with its own slice only and get the rest by communicating."
+)
+
+
+def reached_withheld(findings: Sequence[Finding]) -> bool:
+    """Whether what a rank was not given found its way into the weights."""
+    return any(finding.message == _WITHHELD for finding in findings)
+
+
+def drew_its_own(evidence: Evidence, drawn: Mapping[int, Tensors]) -> tuple[int, ...]:
+    """The ranks whose wrong values are those that the seed's own data leads to, which they were not given."""
+    return tuple(
+        rank
+        for rank in evidence.wrong
+        if rank in drawn
+        and all(
+            close(evidence.returned[rank][name], value, evidence.tolerance)
+            for name, value in drawn[rank].items()
+        )
+    )
+
+
+def explain(case: Case, findings: Sequence[Finding], drawn: Sequence[int]) -> list[Finding]:
+    """What the findings about the values mean here: NaN that was reached, and data drawn a second time."""
+    reached = {rank for found in findings if found.code == "not-finite" for rank in found.ranks}
+    explained = [finding for finding in findings if finding.code != "not-finite"]
+    if reached:
+        explained.append(Finding(CODE, _WITHHELD, case.check, tuple(sorted(reached))))
+    if drawn:
+        explained.append(Finding(CODE, _DRAWN, case.check, tuple(drawn)))
+    return explained
+
+
+def too_much_work(
+    exercise: Exercise, case: Case, artifacts: Sequence[RankArtifact], whole_flops: int
+) -> list[Finding]:
+    """Findings about the amount of work, for ranks whose values are right."""
+    findings = []
+    if exercise.most_gradient_rows is not None:
+        findings += _too_many_rows(exercise.most_gradient_rows(case), case, artifacts)
+    if case.first_rank_whole and not findings:
+        findings += _all_on_the_first_rank(case, artifacts, whole_flops)
+    return findings
+
+
+def _too_many_rows(limit: int, case: Case, artifacts: Sequence[RankArtifact]) -> list[Finding]:
+    most = {
+        artifact.rank: max(artifact.record.work.gradient_rows)
+        for artifact in artifacts
+        if artifact.record is not None and artifact.record.work and artifact.record.work.gradient_rows
+    }
+    over = {rank: rows for rank, rows in most.items() if rows > limit}
+    if not over:
+        return []
+    if limit == 0:
+        return [Finding(CODE, _WHOLE_WEIGHT, case.check, tuple(sorted(over)))]
+    return [
+        Finding(
+            CODE,
+            f"A backward pass went over {max(over.values())} rows of the batch; a micro-batch has {limit}. "
+            "The batch is not cut up: let each backward pass work on its own slice of the rows only.",
+            case.check,
+            tuple(sorted(over)),
+        )
+    ]
+
+
+def _all_on_the_first_rank(case: Case, artifacts: Sequence[RankArtifact], whole: int) -> list[Finding]:
+    first = artifacts[0].record
+    if first is None or first.work is None or first.work.flops < MOST_OF_THE_WORK * whole:
+        return []
+    return [
+        Finding(
+            CODE,
+            f"Rank 0 did {first.work.flops / max(whole, 1):.0%} of a whole step's arithmetic by itself, and "
+            "the others depend on its result: the work is not shared out. Let each rank compute with its own "
+            "slice only.",
+            case.check,
+            (0,),
+        )
+    ]
