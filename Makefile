@@ -1,7 +1,7 @@
 # Everything runs in .venv. On a fresh Debian machine each target sets up what it needs.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test launchers lint bench mutants soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -45,6 +45,10 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest -n 2
+
+# What `make test` leaves out: every corpus case by the real torchrun, compared with forked ranks.
+launchers: setup
+	$(BIN)/python -m pytest -n 2 -m "slow or exhaustive" tests/test_corpus.py -k torchrun
 
 lint: setup
 	$(BIN)/ruff check

@@ -97,13 +97,16 @@ def check(
         sandbox=sandbox.value,
         launcher=launcher.value,
     )
+    if json not in (None, "-") and not Path(json).parent.is_dir():
+        _stop(
+            f"The folder of {json} does not exist: make it first, or give another path to --json.",
+            WRONG_USAGE,
+        )
     try:
         folder = _course(course)
         rubric = load_rubric(folder.rubric_path)
         with shown_progress() as progress:
             graded = check_submission(path, folder, rubric, options, progress)
-        if json is not None:
-            write_json(graded.report, json)
     except (CourseError, RubricError, IntakeError, UsageError) as error:
         _stop(error, WRONG_USAGE)
     except SandboxError as error:
@@ -112,6 +115,11 @@ def check(
         _stop(error, GRADER_FAILED)
     if json != "-":
         print_report(graded.report)
+    if json is not None:
+        try:
+            write_json(graded.report, json)
+        except OSError as error:
+            _stop(f"The report could not be written: {error}.", GRADER_FAILED)
     raise typer.Exit(exit_status(graded.report))
 
 

@@ -49,7 +49,9 @@ def verdicts(report: Report) -> object:
             part.status,
             part.score,
             [(made.name, made.status, [case.status for case in made.cases]) for made in part.checks],
-            sorted({(found.code, found.check, found.ranks, found.file, found.line) for found in part.findings}),
+            sorted(
+                {(found.code, found.check, found.ranks, found.file, found.line) for found in part.findings}
+            ),
         )
         for part in report.exercises
     ]

@@ -157,7 +157,9 @@ def test_names_that_the_lab_does_not_have_are_refused(tmp_path):
     text = SHIPPED.read_text().replace("exercises.pipeline", "exercises.pipelines")
     text = text.replace("input_dim = 42", "inputs = 42").replace("num_micro_batches = 5", "micro_batches = 5")
     text = text.replace("[exercises.single_step.points]\nbaseline", "[exercises.single_step.points]\nscript")
-    text = text.replace("[exercises.data_parallel.points]", "[exercises.data_parallel.points]\ninput_gradient = 1")
+    text = text.replace(
+        "[exercises.data_parallel.points]", "[exercises.data_parallel.points]\ninput_gradient = 1"
+    )
     text = text.replace('lab = "assignment4"', 'lab = "assignment5"').replace(
         "world_size = 4", "world_size = 3", 1
     )

@@ -10,7 +10,8 @@ _ROWS, _COLUMNS = 0, 1  # the axis of the weight that parts 5 and 4 split
 
 _LAST_MICRO_BATCH = (
     "Only the last micro-batch is in the update. Look whether `backward()` stands behind the loop, or "
-    "whether gradients are cleared inside of it: `backward()` adds to `.grad`, so clear it once, before the loop."
+    "whether gradients are cleared inside of it: `backward()` adds to `.grad`, which is cleared once, before "
+    "the loop."
 )
 _FIRST_MICRO_BATCH = (
     "Only the first micro-batch is in the update. Look whether the rows depend on the loop's index, and "

@@ -68,7 +68,7 @@ class Exchanged(_Strict):
 class Work(_Strict):
     """What the rank's recorder counted while it was driven (see `grader.exercises.work`)."""
 
-    flops: Annotated[int, Field(ge=0)] = 0
+    flops: Annotated[int, Field(ge=0, le=2**62)] = 0
     gradient_rows: Annotated[list[Dimension], Field(max_length=MOST_WORK)] = []
     collectives: Annotated[list[Exchanged], Field(max_length=MOST_WORK)] = []
 

@@ -22,9 +22,11 @@ from grader.report.schema import (
     RankRow,
     Report,
     SubmissionPart,
+    WorkRow,
 )
 
 if TYPE_CHECKING:
+    from grader.judge.record import Work
     from grader.judge.verdict import CaseVerdict  # imports torch, which a report does not need
     from grader.rubric import Rubric
 
@@ -169,7 +171,19 @@ def _case(verdict: CaseVerdict) -> CaseRow:
         arguments=dict(verdict.case.arguments),
         status=verdict.status,
         detail=clean_text(verdict.detail, _MESSAGE),
+        first_rank_whole=verdict.case.first_rank_whole,
         ranks=tuple(RankRow.model_validate(rank, from_attributes=True) for rank in verdict.ranks),
+        work=tuple(_work(rank, work) for rank, work in verdict.work),
+    )
+
+
+def _work(rank: int, work: Work) -> WorkRow:
+    collectives = ((clean_line(made.name, 60), tuple(made.shape)) for made in work.collectives)
+    return WorkRow(
+        rank=rank,
+        flops=work.flops,
+        gradient_rows=tuple(work.gradient_rows),
+        collectives=tuple(collectives),
     )
 
 

@@ -48,8 +48,24 @@ class RankRow(_Model):
     mean_diff: Difference | None
 
 
+class WorkRow(_Model):
+    """What one rank's recorder counted: facts from a process that ran student code.
+
+    ``flops`` are those of its matrix products; ``gradient_rows`` the rows of the batch in each gradient of
+    a whole weight; ``collectives`` the operations on the process group, each with its first tensor's shape.
+    """
+
+    rank: int
+    flops: int
+    gradient_rows: tuple[int, ...]
+    collectives: tuple[tuple[str, tuple[int, ...]], ...]
+
+
 class CaseRow(_Model):
-    """One case. ``sizes`` are the constants that were replaced; ``detail`` says why it is an error."""
+    """One case. ``sizes`` are the constants that were replaced; ``detail`` says why it is an error.
+
+    With ``first_rank_whole``, rank 0 had all of the data that was withheld from the others.
+    """
 
     seed: int
     world_size: int
@@ -57,7 +73,9 @@ class CaseRow(_Model):
     arguments: dict[str, int] = {}
     status: CaseStatus
     detail: str = ""
+    first_rank_whole: bool = False
     ranks: tuple[RankRow, ...]
+    work: tuple[WorkRow, ...] = ()
 
 
 class CheckPart(_Model):

@@ -29,6 +29,21 @@ def test_every_exercise_has_answers_that_move_far_enough_to_prove_something(base
     assert all(answers.expected[rank] and answers.initial[rank] for rank in range(asked))
 
 
+@pytest.mark.parametrize("world_size", [1, 2, 4])
+@pytest.mark.parametrize("name", ["column_parallel", "row_parallel"])
+def test_a_layer_is_expected_to_give_its_output_its_shards_gradient_and_the_inputs(
+    baseline, name, world_size
+):
+    case = Case(name, "input_gradient", LAB.seed, world_size, LAB.sizes)
+    answers = baseline.answers(LAB[name], case, 1e-5)
+    rows, columns = 64, 32
+    cut = (rows, columns // world_size) if name == "column_parallel" else (rows // world_size, columns)
+    for rank in range(world_size):
+        shapes = {key: tuple(value.shape) for key, value in answers.expected[rank].items()}
+        assert shapes == {"output": (128, 32), "weight_gradient": cut, "input_gradient": (128, 64)}
+        assert answers.initial[rank].keys() == {"weight_gradient", "input_gradient"}
+
+
 def test_answers_are_computed_once_and_differ_by_seed_and_sizes(baseline):
     exercise = LAB["single_step"]
     case = Case("single_step", "hidden", 5, 2, LAB.sizes)

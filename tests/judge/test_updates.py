@@ -50,6 +50,23 @@ def test_a_factor_of_the_world_size_is_guessed_outside_of_data_parallel():
     assert "one divided by the world size" in the_finding(case, everywhere(case, scaled(case, 0.25))).message
 
 
+@pytest.mark.parametrize(
+    ("exercise", "k", "words"),
+    [
+        ("column_parallel", 4, "`GatherParallel`"),
+        ("data_parallel", 2, "a second `backward()`"),
+        ("column_parallel", 2, "a second `backward()`"),
+        ("column_parallel", 3, "The learning rate has the same effect"),
+        ("column_parallel", -1, "up the gradient instead of down"),
+    ],
+)
+def test_a_factor_leads_to_the_place_where_its_exercise_gets_it(exercise, k, words):
+    case = case_of(exercise)
+    finding = the_finding(case, everywhere(case, scaled(case, k)))
+    assert finding.code == "gradient-scaled"
+    assert words in finding.message
+
+
 def test_accumulation_that_is_not_scaled_is_named_with_the_cases_own_number_of_steps():
     case = case_of("grad_accumulation", accumulation_steps=8)
     finding = the_finding(case, {0: {"weight": scaled(case, 8)}, 1: {}, 2: {}, 3: {}})

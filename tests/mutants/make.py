@@ -1,0 +1,167 @@
+"""Makes the mutants of a reference solution: in a fixed order, each different from all others, all of
+them Python."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import libcst as cst
+import libcst.matchers as m
+from libcst.metadata import MetadataWrapper, PositionProvider
+
+from tests.mutants import expressions, statements
+from tests.mutants.scope import EXERCISES, LAYERS, STEPS, solution_lines
+
+_MOST_OF_A_LINE = 160  # characters of a line in a mutant's id
+
+_TEXT = m.SimpleStatementLine(body=[m.Expr(m.SimpleString() | m.ConcatenatedString())])
+_SUPER = m.SimpleStatementLine(body=[m.Expr(m.Call(func=m.Attribute(value=m.Call(func=m.Name("super")))))])
+_FUNCTION_NAMES = frozenset(other for others in expressions.OTHER_FUNCTION.values() for other in others)
+_LEFT_ALONE = statements.ASSERTION | _TEXT | _SUPER
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """The whole file with one change. ``line`` is the reference's, from 1.
+
+    ``id`` stays the same when the reference grows elsewhere: function, operator and the lines changed.
+    """
+
+    id: str
+    function: str
+    line: int
+    operator: str
+    diff: str
+    source: str
+
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        return EXERCISES[self.function.split(".")[0]]
+
+
+def make_mutants(source: str) -> tuple[Mutant, ...]:
+    """All mutants of ``source``, in the order of its lines."""
+    wrapper = MetadataWrapper(cst.parse_module(source))
+    lines = {node: range_.start.line for node, range_ in wrapper.resolve(PositionProvider).items()}
+    students = solution_lines(source)
+    ids = Counter[str]()
+    mutants = []
+    for definition in wrapper.module.body:
+        if not isinstance(definition, cst.FunctionDef | cst.ClassDef) or definition.name.value not in EXERCISES:
+            continue
+        before = wrapper.module.code_for_node(definition)
+        assert source.count(before) == 1
+        seen = {_parsed(before)}
+        for function, operator, line, mutated in _changes(definition, lines, students):
+            after = wrapper.module.code_for_node(mutated)
+            tree = _parsed(after)
+            if tree is None or tree in seen:
+                continue
+            seen.add(tree)
+            mutant = _mutant(function, operator, line, before, after)
+            ids[mutant.id] += 1
+            number = f" #{ids[mutant.id]}" if ids[mutant.id] > 1 else ""
+            mutants.append(
+                replace(mutant, id=mutant.id + number, source=source.replace(before, after))
+            )
+    return tuple(sorted(mutants, key=lambda mutant: mutant.line))
+
+
+def _parsed(source: str) -> str | None:
+    """The syntax tree as text; None for what the compiler refuses."""
+    try:
+        compile(source, "mutant", "exec")
+    except SyntaxError:
+        return None
+    return ast.dump(ast.parse(source))
+
+
+def _mutant(function: str, operator: str, line: int, before: str, after: str) -> Mutant:
+    """Without its source, which is the whole file's."""
+    changed = [
+        text
+        for text in difflib.unified_diff(_code(before), _code(after), n=0)
+        if text[:2] not in ("--", "++", "@@")
+    ]
+    old = "; ".join(text[1:].strip() for text in changed if text[0] == "-")
+    new = "; ".join(text[1:].strip() for text in changed if text[0] == "+")
+    short = f"{old[:_MOST_OF_A_LINE]} -> {new[:_MOST_OF_A_LINE]}"
+    diff = "\n".join(f"{text[0]} {text[1:].strip()}" for text in changed)
+    return Mutant(f"{function} {operator}: {short}", function, line, operator, diff, "")
+
+
+def _code(source: str) -> list[str]:
+    """The lines that are not empty, nor comments, nor text."""
+    return [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+_Change = tuple[str, str, int, cst.CSTNode]
+
+
+def _changes(
+    definition: cst.FunctionDef | cst.ClassDef, lines: dict[cst.CSTNode, int], students: frozenset[int]
+) -> Iterator[_Change]:
+    """(function, operator, line, the whole definition changed), for each possible change of it."""
+    whole = definition.name.value in LAYERS
+    assert whole or definition.name.value in STEPS
+    # Another name must be one that stands in the definition, or it would only be a NameError.
+    names = _names(definition) | {"rank", "world_size", *_FUNCTION_NAMES}
+    for function, scope in _functions(definition):
+        for block in m.findall(scope.body, m.IndentedBlock()) + [scope.body]:
+            for at, statement in enumerate(block.body):
+                if m.matches(statement, _LEFT_ALONE) or not (whole or lines[statement] in students):
+                    continue
+                line = lines[statement]
+                for name, body in _statement_changes(block.body, at):
+                    mutated = definition.deep_replace(block, block.with_changes(body=body))
+                    yield function, name, line, mutated
+                for node in _expressions(statement):
+                    for operator in expressions.OPERATORS:
+                        for other in operator(node):
+                            if _names(other) <= names:
+                                mutated = definition.deep_replace(node, other)
+                                yield function, _name(operator), lines[node], mutated
+
+
+def _names(node: cst.CSTNode) -> set[str]:
+    return {found.value for found in m.findall(node, m.Name())}
+
+
+def _functions(definition: cst.FunctionDef | cst.ClassDef) -> Iterator[tuple[str, cst.FunctionDef]]:
+    """A function and its name, or a class's methods with theirs."""
+    name = definition.name.value
+    if isinstance(definition, cst.FunctionDef):
+        yield name, definition
+        return
+    for method in definition.body.body:
+        if isinstance(method, cst.FunctionDef):
+            yield f"{name}.{method.name.value}", method
+
+
+def _statement_changes(body: statements.Body, at: int) -> Iterator[tuple[str, statements.Body]]:
+    for operator in statements.OPERATORS:
+        for count, others in operator(body, at):
+            following = list(others)
+            # The comments above stay: they hold the solution markers.
+            following[0] = following[0].with_changes(leading_lines=body[at].leading_lines)
+            yield _name(operator), [*body[:at], *following, *body[at + count :]]
+
+
+def _expressions(statement: cst.BaseStatement) -> Iterator[cst.CSTNode]:
+    """The statement's own expressions; those of the statements inside it come with their own block."""
+    inner = {id(node) for block in m.findall(statement, m.IndentedBlock()) for node in _all(block)}
+    yield from (node for node in _all(statement) if id(node) not in inner)
+
+
+def _all(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _all(child)
+
+
+def _name(operator: Callable[..., object]) -> str:
+    return operator.__name__.replace("_", "-")
