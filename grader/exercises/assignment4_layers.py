@@ -34,7 +34,7 @@ def layer_data(case: Case) -> LayerData:
     batch, rows, columns = (case.sizes[name] for name in ("global_batch_size", "input_dim", "output_dim"))
     generator = torch.Generator().manual_seed(case.seed)
     return LayerData(
-        weight=torch.randn(rows, columns, generator=generator),
+        weight=torch.randn(rows, columns, generator=generator) / rows**0.5,
         inputs=torch.randn(batch, rows, generator=generator),
         targets=torch.randn(batch, columns, generator=generator),
     )
@@ -57,7 +57,7 @@ def layer_probe(layer: str, axis: int) -> Probe:
         _require_output(layer, output, inputs, targets)
         # A copy: what follows may work in place.
         returned = output.detach().clone()
-        torch.autograd.backward(torch.nn.functional.mse_loss(output, targets))
+        torch.autograd.backward(_loss(output, targets))
         shard = _shards(data.weight, case, axis)[0].shape
         return {
             "output": returned,
@@ -71,7 +71,7 @@ def layer_probe(layer: str, axis: int) -> Probe:
         (parameter,) = model.parameters()
         inputs = data.inputs.clone().requires_grad_()
         output = model(inputs)
-        torch.autograd.backward(torch.nn.functional.mse_loss(output, data.targets))
+        torch.autograd.backward(_loss(output, data.targets))
         return {
             "output": output.detach(),
             "weight_gradient": _shards(_gradient(parameter), case, axis)[rank],
@@ -88,6 +88,12 @@ def layer_probe(layer: str, axis: int) -> Probe:
         }
 
     return Probe((layer,), drive, expect, initial)
+
+
+def _loss(output: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """The mean over the batch of the squared error: with weights of unit scale, output and gradients are
+    then large against the tolerance, and their rounding errors small."""
+    return torch.nn.functional.mse_loss(output, targets, reduction="sum") / len(targets)
 
 
 def _shards(weight: torch.Tensor, case: Case, axis: int) -> tuple[torch.Tensor, ...]:

@@ -50,8 +50,9 @@ def initial_weight_changed(evidence: Evidence) -> Explanation | None:
     shown = ", ".join(label(name) for name in evidence.wrong[ranks[0]])
     return Explanation(
         "initial-weight-changed",
-        f"{shown} came back as the weight after the update. The parameter shares its memory with the tensor "
-        "that it was made from, so the step changed both. Make the parameter from a copy (`weight.clone()`).",
+        f"{shown} came back as the weight after the update. Either the updated weight is returned in its "
+        "place, or the parameter shares its memory with the tensor that it was made from, so that the step "
+        "changed both: make the parameter from a copy (`weight.clone()`).",
         tuple(ranks),
     )
 

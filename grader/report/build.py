@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from grader.exercises.contract import Exercise, Lab
 from grader.judge.findings import Finding, merge_findings
 from grader.judge.hard_coded import name_hard_coded
+from grader.judge.same_cause import name_once
 from grader.judge.text import clean_line, clean_text
 from grader.report.schema import (
     CaseRow,
@@ -76,7 +77,7 @@ def build_report(
     verdict that the rubric does not know.
     """
     _refuse_unknown(rubric, lab, verdicts)
-    verdicts = name_hard_coded(verdicts)
+    verdicts = name_once(name_hard_coded(verdicts))
     exercises = tuple(_exercise(exercise, rubric, verdicts, only) for exercise in lab.exercises)
     statuses = {exercise.status for exercise in exercises} - {"skipped"}
     errors = any(check.status == "error" for exercise in exercises for check in exercise.checks)

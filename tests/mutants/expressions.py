@@ -52,7 +52,7 @@ _KINDS = (
 )
 
 #: Functions and methods that look alike, by the last part of their name.
-OTHER_FUNCTION = {
+_OTHER_FUNCTION = {
     "send": ("recv",),
     "recv": ("send",),
     "cat": ("stack",),
@@ -142,7 +142,7 @@ def _others(word: str) -> list[str]:
 def function(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """Another function in a call: receive for send, stack for cat."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        for other in OTHER_FUNCTION.get(node.func.attr.value, ()):
+        for other in _OTHER_FUNCTION.get(node.func.attr.value, ()):
             if other == "broadcast":
                 args = [node.args[0], cst.parse_expression("f(src=0)").args[0]]  # type: ignore[attr-defined]
                 called = node.func.with_changes(attr=cst.Name(other))

@@ -14,13 +14,12 @@ import libcst.matchers as m
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 from tests.mutants import expressions, statements
-from tests.mutants.scope import EXERCISES, LAYERS, STEPS, solution_lines
+from tests.mutants.scope import EXERCISES, WHOLE, solution_lines
 
-_MOST_OF_A_LINE = 160  # characters of a line in a mutant's id
+_MOST_OF_A_LINE = 160  # characters of a statement in a mutant's id
 
 _TEXT = m.SimpleStatementLine(body=[m.Expr(m.SimpleString() | m.ConcatenatedString())])
 _SUPER = m.SimpleStatementLine(body=[m.Expr(m.Call(func=m.Attribute(value=m.Call(func=m.Name("super")))))])
-_FUNCTION_NAMES = frozenset(other for others in expressions.OTHER_FUNCTION.values() for other in others)
 _LEFT_ALONE = statements.ASSERTION | _TEXT | _SUPER
 
 
@@ -56,13 +55,13 @@ def make_mutants(source: str) -> tuple[Mutant, ...]:
         before = wrapper.module.code_for_node(definition)
         assert source.count(before) == 1
         seen = {_parsed(before)}
-        for function, operator, line, mutated in _changes(definition, lines, students):
+        for function, operator, line, mutated, short in _changes(definition, lines, students):
             after = wrapper.module.code_for_node(mutated)
             tree = _parsed(after)
             if tree is None or tree in seen:
                 continue
             seen.add(tree)
-            mutant = _mutant(function, operator, line, before, after)
+            mutant = _mutant(function, operator, line, before, after, short)
             ids[mutant.id] += 1
             number = f" #{ids[mutant.id]}" if ids[mutant.id] > 1 else ""
             mutants.append(
@@ -80,16 +79,17 @@ def _parsed(source: str) -> str | None:
     return ast.dump(ast.parse(source))
 
 
-def _mutant(function: str, operator: str, line: int, before: str, after: str) -> Mutant:
+def _mutant(function: str, operator: str, line: int, before: str, after: str, short: str) -> Mutant:
     """Without its source, which is the whole file's."""
     changed = [
         text
         for text in difflib.unified_diff(_code(before), _code(after), n=0)
         if text[:2] not in ("--", "++", "@@")
     ]
-    old = "; ".join(text[1:].strip() for text in changed if text[0] == "-")
-    new = "; ".join(text[1:].strip() for text in changed if text[0] == "+")
-    short = f"{old[:_MOST_OF_A_LINE]} -> {new[:_MOST_OF_A_LINE]}"
+    if not short:
+        old = "; ".join(text[1:].strip() for text in changed if text[0] == "-")
+        new = "; ".join(text[1:].strip() for text in changed if text[0] == "+")
+        short = f"{old} -> {new}"
     diff = "\n".join(f"{text[0]} {text[1:].strip()}" for text in changed)
     return Mutant(f"{function} {operator}: {short}", function, line, operator, diff, "")
 
@@ -99,32 +99,32 @@ def _code(source: str) -> list[str]:
     return [line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")]
 
 
-_Change = tuple[str, str, int, cst.CSTNode]
+_Change = tuple[str, str, int, cst.CSTNode, str]
 
 
 def _changes(
     definition: cst.FunctionDef | cst.ClassDef, lines: dict[cst.CSTNode, int], students: frozenset[int]
 ) -> Iterator[_Change]:
-    """(function, operator, line, the whole definition changed), for each possible change of it."""
-    whole = definition.name.value in LAYERS
-    assert whole or definition.name.value in STEPS
+    """For each possible change of a definition: function, operator, line, the whole definition changed, and the
+    change in short where the lines that differ do not say it."""
+    whole = definition.name.value in WHOLE
     # Another name must be one that stands in the definition, or it would only be a NameError.
-    names = _names(definition) | {"rank", "world_size", *_FUNCTION_NAMES}
+    names = _names(definition) | {"rank", "world_size"}
     for function, scope in _functions(definition):
         for block in m.findall(scope.body, m.IndentedBlock()) + [scope.body]:
             for at, statement in enumerate(block.body):
                 if m.matches(statement, _LEFT_ALONE) or not (whole or lines[statement] in students):
                     continue
                 line = lines[statement]
-                for name, body in _statement_changes(block.body, at):
+                for name, body, short in _statement_changes(block.body, at):
                     mutated = definition.deep_replace(block, block.with_changes(body=body))
-                    yield function, name, line, mutated
+                    yield function, name, line, mutated, short
                 for node in _expressions(statement):
                     for operator in expressions.OPERATORS:
                         for other in operator(node):
-                            if _names(other) <= names:
+                            if operator is not expressions.name or _names(other) <= names:
                                 mutated = definition.deep_replace(node, other)
-                                yield function, _name(operator), lines[node], mutated
+                                yield function, _name(operator), lines[node], mutated, ""
 
 
 def _names(node: cst.CSTNode) -> set[str]:
@@ -142,13 +142,20 @@ def _functions(definition: cst.FunctionDef | cst.ClassDef) -> Iterator[tuple[str
             yield f"{name}.{method.name.value}", method
 
 
-def _statement_changes(body: statements.Body, at: int) -> Iterator[tuple[str, statements.Body]]:
+def _statement_changes(body: statements.Body, at: int) -> Iterator[tuple[str, statements.Body, str]]:
     for operator in statements.OPERATORS:
         for count, others in operator(body, at):
             following = list(others)
             # The comments above stay: they hold the solution markers.
             following[0] = following[0].with_changes(leading_lines=body[at].leading_lines)
-            yield _name(operator), [*body[:at], *following, *body[at + count :]]
+            short = f"{_short(body[at : at + count])} -> {_short(others)}"
+            yield _name(operator), [*body[:at], *following, *body[at + count :]], short
+
+
+def _short(body: statements.Body) -> str:
+    """The code of some statements in one line, which may be cut."""
+    text = "; ".join(line.strip() for line in _code(cst.Module(body).code))
+    return text if len(text) <= _MOST_OF_A_LINE else f"{text[:_MOST_OF_A_LINE]}…"
 
 
 def _expressions(statement: cst.BaseStatement) -> Iterator[cst.CSTNode]:

@@ -14,7 +14,7 @@ STEPS = {
     "pipeline_parallel_single_step": ("pipeline",),
 }
 
-#: Layers and autograd functions are changed as a whole. The first is used by four exercises.
+#: Layers and autograd functions. The first is used by four exercises.
 LAYERS = {
     "CustomLinearLayer": ("single_step", "grad_accumulation", "data_parallel", "pipeline"),
     "BroadcastParallel": ("column_parallel",),
@@ -27,6 +27,9 @@ LAYERS = {
 }
 
 EXERCISES = {**STEPS, **LAYERS}
+
+#: What is changed in every line. Little of part 3 lies between markers, and all of it is about its ranks.
+WHOLE = {*LAYERS, "data_parallel_single_step"}
 
 _BEGIN, _END = re.compile(r"\s*# BEGIN SOLUTION"), re.compile(r"\s*# END SOLUTION")
 

@@ -1,0 +1,63 @@
+"""Grade the corpus many times over while all cores are busy. Status 1 when a verdict changed.
+
+A round is the whole corpus, right and wrong; the master seed is the same for all. Compared are, for each
+submission, every exercise's score, every check's and case's status, and the findings' codes, ranks and lines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.corpus import CORPUS
+from tests.grading import cases, grade, verdicts
+from tests.soak.changes import Verdict, changed, described, flat
+from tests.soak.load import busy_cores
+
+KINDS = ("correct", "wrong")
+
+
+def main() -> int:
+    """Return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--only", nargs="*", default=[], help="cases, as kind/name; all when left out")
+    options = parser.parse_args()
+    names = options.only or [f"{kind}/{name}" for kind in KINDS for name in cases(kind)]
+    begun = time.monotonic()
+    with busy_cores():
+        rounds = [_round(names, number, options.rounds) for number in range(1, options.rounds + 1)]
+    differing = changed(rounds)
+    asked = len(rounds[0])
+    seconds = time.monotonic() - begun
+    print(f"submissions {len(names)}   rounds {options.rounds}   verdicts a round {asked}")
+    print(f"verdicts given {asked * options.rounds}   changed {len(differing)}   {seconds:.0f} s")
+    for place in differing:
+        print(described(place, rounds))
+    return 1 if differing else 0
+
+
+def _round(names: Sequence[str], number: int, of: int) -> dict[str, Verdict]:
+    begun = time.monotonic()
+    found: dict[str, Verdict] = {}
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+            report = grade(name, Path(folder), limits=_limits(name))
+        found |= flat(name, verdicts(report))
+    print(f"round {number} of {of}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+    return found
+
+
+def _limits(name: str) -> dict[str, float] | None:
+    """What the case itself asks for in place of the rubric's limits."""
+    expect = CORPUS / name / "expect.toml"
+    return tomllib.loads(expect.read_text(encoding="utf-8")).get("limits") if expect.exists() else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
