@@ -42,9 +42,15 @@ def layer_step(axis: int, one_rank: Callable[[LayerData, int, int], Pass]) -> Va
 
     def values(reference: ModuleType, case: Case, rank: int) -> Tensors:
         if case.check == "input_gradient":
-            made = one_rank(layer_data(case), case.world_size, rank)
-            names = ("output", "weight_gradient", "input_gradient")
-            return {name: getattr(made, name) for name in names}
+            data = layer_data(case)
+            made = one_rank(data, case.world_size, rank)
+            # The probe's loss is the mean over the batch alone: larger by the number of columns.
+            columns = data.targets.shape[1]
+            return {
+                "output": made.output,
+                "weight_gradient": made.weight_gradient * columns,
+                "input_gradient": made.input_gradient * columns,
+            }
         data = training_data(reference, case)
         passes = [one_rank(data, case.world_size, other) for other in range(case.world_size)]
         shards = [made.shard - reference.learning_rate * made.weight_gradient for made in passes]
@@ -127,10 +133,11 @@ def own_input_gradient(axis: int) -> Values:
         only_own = torch.zeros_like(data.weight)
         own = only_own.chunk(case.world_size, axis)[rank]
         own.copy_(right.shard)
+        columns = data.targets.shape[1]
         return {
             "output": right.output,
-            "weight_gradient": right.weight_gradient,
-            "input_gradient": error(right.output, data.targets) @ only_own.T,
+            "weight_gradient": right.weight_gradient * columns,
+            "input_gradient": error(right.output, data.targets) @ only_own.T * columns,
         }
 
     return values

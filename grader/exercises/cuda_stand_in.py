@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.autograd.function import BackwardCFunction
 from torch.overrides import TorchFunctionMode
 
 _CPU = torch.device("cpu")
@@ -52,6 +53,8 @@ class _OnTheCpu(TorchFunctionMode):
             return func(*args, **kwargs).clone()
         if func is torch.Tensor.pin_memory:
             return args[0]
+        if func is torch._C._nn._parse_to:  # of Module.to, which then moves its tensors one by one
+            args = tuple(_CPU if _is_cuda(value) else value for value in args)
         if func is torch.Tensor.to:
             return _moved(func, args, kwargs)
         if _is_cuda(kwargs.get("device")):
@@ -83,7 +86,7 @@ class CudaStandIn:
         self._originals: list[tuple[Any, str, Any]] = []
 
     def __enter__(self) -> CudaStandIn:
-        for owner, name, replacement in _replacements():
+        for owner, name, replacement in _replacements(self._mode):
             self._originals.append((owner, name, getattr(owner, name)))
             setattr(owner, name, replacement)
         self._mode.__enter__()  # type: ignore[no-untyped-call]
@@ -103,7 +106,7 @@ def _nothing() -> Callable[..., None]:
     return lambda *_, **__: None
 
 
-def _replacements() -> list[tuple[Any, str, Any]]:
+def _replacements(mode: TorchFunctionMode) -> list[tuple[Any, str, Any]]:
     local_rank = int(os.environ.get("LOCAL_RANK", "0"))
     gpus = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
     answers: dict[str, Any] = {
@@ -124,6 +127,7 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (dist, "init_process_group", _gloo(dist.init_process_group)),
         (dist, "new_group", _new_group(dist.new_group)),
         (dist, "barrier", _barrier(dist.barrier)),
+        (BackwardCFunction, "apply", _with_mode(BackwardCFunction.apply, mode)),
         (torch, "set_default_device", _default_device(torch.set_default_device)),
     ]
 
@@ -153,6 +157,16 @@ def _barrier(barrier: Callable[..., Any]) -> Callable[..., Any]:
         return barrier(*args, **kwargs)
 
     return wait
+
+
+def _with_mode(apply: Callable[..., Any], mode: TorchFunctionMode) -> Callable[..., Any]:
+    """For the student's own ``backward``: ``loss.backward()`` is torch's, and in it the mode rests."""
+
+    def backward(*args: Any) -> Any:
+        with mode:
+            return apply(*args)
+
+    return backward
 
 
 def _default_device(set_default_device: Callable[..., Any]) -> Callable[..., Any]:

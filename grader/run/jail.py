@@ -65,8 +65,7 @@ def settle(uid: int, limits: Limits) -> None:
     """
     _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
     rootful = os.geteuid() != uid
-    for capability in range(_LAST_CAPABILITY + 1):
-        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails beyond the kernel's last: nothing to drop
+    _empty_bounding_set()
     if rootful:
         os.setgroups([])
         os.setresgid(uid, uid, uid)
@@ -74,12 +73,18 @@ def settle(uid: int, limits: Limits) -> None:
         # The change of user made this process unreadable under /proc, for its own children too.
         _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
     _deny_user_namespaces(uid, needs_its_own=rootful)
+    _empty_bounding_set()  # a new user namespace comes with a full one
     _call(_libc.capset, struct.pack("=Ii", _CAPABILITY_VERSION_3, 0), bytes(24))
     _libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0)
     _call(_libc.prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     seccomp.refuse_calls()
     set_resource_limits(limits)
     _cap(resource.RLIMIT_NPROC, 2 * limits.processes)
+
+
+def _empty_bounding_set() -> None:
+    for capability in range(_LAST_CAPABILITY + 1):
+        _libc.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails beyond the kernel's last: nothing to drop
 
 
 def _deny_user_namespaces(uid: int, needs_its_own: bool) -> None:

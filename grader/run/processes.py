@@ -21,13 +21,12 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def of_job(jailed: bool) -> list[psutil.Process]:
-    """All processes of the job. In a jail, /proc shows the job's own and no others."""
-    me = os.getpid()
+def of_job(jailed: bool) -> list[int]:
+    """The ids of all processes of the job. In a jail, /proc shows the job's own and no others."""
     try:
-        if not jailed:
-            return psutil.Process(me).children(recursive=True)
-        return [psutil.Process(pid) for pid in psutil.pids()]
+        if jailed:
+            return psutil.pids()
+        return [process.pid for process in psutil.Process().children(recursive=True)]
     except psutil.Error:
         return []
 
@@ -40,14 +39,13 @@ class Use:
     threads: int
 
 
-def use_of(process: psutil.Process) -> Use:
-    """What ``process`` uses now; nothing when it is gone."""
+def use_of(pid: int) -> Use:
+    """What a process uses now; nothing when it is gone."""
     try:
         if sys.platform != "linux":
+            process = psutil.Process(pid)
             return Use(process.memory_info().rss, process.num_threads())
-        fields = dict(
-            line.split(":", 1) for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
-        )
+        fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
     except (psutil.Error, OSError):
         return Use(0, 0)
     kilobytes = (int(fields.get(name, "0").split()[0]) for name in ("RssAnon", "RssShmem"))
@@ -66,8 +64,8 @@ def end(first: int, jailed: bool) -> None:
         os.waitpid(first, 0)
         return
     while remaining := of_job(jailed=False):
-        for process in remaining:
-            _kill(process.pid)
+        for pid in remaining:
+            _kill(pid)
         _reap()
         time.sleep(0.002)
 

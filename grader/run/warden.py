@@ -14,8 +14,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from grader.job import Limits
 from grader.run import jail, launch, pipes, processes, shares, wire
 from grader.run.watch import RankPipes, Watch
@@ -43,13 +41,13 @@ def run(spec: dict[str, Any], connection: socket.socket, jailed: bool) -> None:
 
 
 def _in_jail(spec: dict[str, Any], connection: socket.socket) -> _Answer:
-    inherited = processes.use_of(psutil.Process()).memory
+    inherited = processes.use_of(os.getpid()).memory
     owner = jail.enter(spec["limits"]["disk_mb"])
     return _run(Workspace(_IN_JAIL), spec, connection, inherited, owner)
 
 
 def _in_the_open(spec: dict[str, Any], connection: socket.socket) -> _Answer:
-    inherited = processes.use_of(psutil.Process()).memory
+    inherited = processes.use_of(os.getpid()).memory
     processes.adopt_orphans()
     with tempfile.TemporaryDirectory(prefix="grader-job-") as folder:
         return _run(Workspace(Path(folder) / "job"), spec, connection, inherited, None)
@@ -81,6 +79,9 @@ def _run(
         detail += "\n" + log[-_LOG:]
     elif ended == "died" and (signals := _SIGNAL.findall(log)):
         detail += f", a rank by {signals[-1]}"  # the launcher names the first failure last
+    if ended == "died" and jailed and workspace.root.exists() and workspace.is_full():
+        # The rank that was refused could not write down why it ended.
+        ended, detail = "output-limit", f"{limits.disk_mb} MiB of files"
     # No artifact can be larger than the disk that it was written to.
     files, remark = workspace.collect(limits.disk_mb << 20)
     header = {

@@ -146,7 +146,9 @@ class Watch:
             return None
         self._inspect_at = now + _INSPECT_EVERY
         running = processes.of_job(self._jailed)
-        uses = [processes.use_of(process) for process in running]
+        if len(running) > limits.processes:  # a fork bomb leaves no time to look at each
+            return "process-limit", f"{limits.processes} processes and threads"
+        uses = [processes.use_of(pid) for pid in running]
         if sum(use.threads for use in uses) > limits.processes:
             return "process-limit", f"{limits.processes} processes and threads"
         used = sum(max(0, use.memory - self._inherited) for use in uses)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-_ARTIFACT = re.compile(r"case\d{1,3}-rank\d{1,4}\.(json|safetensors|operations)")
+_ARTIFACT = re.compile(r"case[0-9]{1,3}-rank[0-9]{1,4}\.(json|safetensors|operations)")
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ class Workspace:
             for path in (self.root, *self.root.iterdir()):
                 os.chown(path, owner, owner)
 
+    def is_full(self) -> bool:
+        """Whether the disk has next to no room left, for bytes or for files. (The launcher removes a few
+        of its own as it ends.)"""
+        disk = os.statvfs(self.root)
+        return disk.f_bavail < disk.f_blocks / 50 or disk.f_favail < disk.f_files / 50
+
     def load_spec(self) -> dict[str, Any]:
         spec: dict[str, Any] = json.loads(self.spec.read_text())
         return spec
@@ -89,8 +95,13 @@ def _read_regular(path: Path, limit: int) -> bytes | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)  # before fdopen, which raises for a directory
         if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
             return None
-        return file.read(status.st_size)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(status.st_size)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,70 @@
+"""torch's compiler stays out of a process that compiles nothing, and comes when it is asked for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.run.made import ROOT
+
+POSTPONED = """
+import sys
+import torch
+from grader import lazy_dynamo
+lazy_dynamo.postpone()
+real = lambda: type(sys.modules["torch._dynamo"]).__name__ == "module"
+"""
+
+
+def run(source: str) -> None:
+    program = [sys.executable, "-c", POSTPONED + source]
+    done = subprocess.run(program, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_training_step_does_not_import_the_compiler():
+    run(
+        """
+weight = torch.nn.Parameter(torch.ones(2))
+optimizer = torch.optim.SGD([weight], lr=0.5)
+weight.sum().backward()
+optimizer.step()
+optimizer.zero_grad()
+import inspect, linecache
+linecache.checkcache(); inspect.getmodule(run := lambda: 0)
+assert weight.tolist() == [0.5, 0.5]
+assert not real()
+lazy_dynamo.postpone()
+assert not real()
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "assert torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1)).item() == 2",
+        "import torch._dynamo.config",
+        "from torch._dynamo import OptimizedModule",
+        "import torch._dynamo; torch._dynamo.reset()",
+    ],
+)
+def test_any_other_use_brings_the_real_compiler(use):
+    run(f"{use}\nassert real() and torch._dynamo is sys.modules['torch._dynamo']")
+
+
+def test_the_real_compiler_works_where_gpus_are_stood_in_for():
+    run(
+        """
+from grader.exercises.cuda_stand_in import CudaStandIn
+with CudaStandIn():
+    assert torch.compile(lambda x: x + 1, backend="eager")(torch.ones(1, device="cuda")).item() == 2
+assert real()
+"""
+    )
+
+
+def test_a_compiler_that_is_there_already_stays():
+    run("import torch._dynamo.config\nlazy_dynamo.postpone()\nassert real()")
