@@ -111,9 +111,7 @@ class Bench:
 
     def _grade_cases(self, mutant: Mutant, stall: _Stall, cases: Sequence[Case]) -> Graded:
         jobs = sorted(jobs_for(cases), key=lambda job: -job.world_size)
-        grading = Grading(
-            stall.session, LAB, self._baseline, self._given, self._rubric.tolerance, Timings()
-        )
+        grading = Grading(stall.session, LAB, self._baseline, self._given, self._rubric.tolerance, Timings())
         verdicts = name_hard_coded(grading.grade(jobs, _AT_ONCE))
         failed = [verdict for verdict in verdicts if verdict.status == "failed"]
         costly = {verdict.case.exercise for verdict in failed if self._worth(verdict.case)}

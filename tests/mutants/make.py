@@ -50,7 +50,10 @@ def make_mutants(source: str) -> tuple[Mutant, ...]:
     ids = Counter[str]()
     mutants = []
     for definition in wrapper.module.body:
-        if not isinstance(definition, cst.FunctionDef | cst.ClassDef) or definition.name.value not in EXERCISES:
+        if (
+            not isinstance(definition, cst.FunctionDef | cst.ClassDef)
+            or definition.name.value not in EXERCISES
+        ):
             continue
         before = wrapper.module.code_for_node(definition)
         assert source.count(before) == 1
@@ -64,9 +67,7 @@ def make_mutants(source: str) -> tuple[Mutant, ...]:
             mutant = _mutant(function, operator, line, before, after, short)
             ids[mutant.id] += 1
             number = f" #{ids[mutant.id]}" if ids[mutant.id] > 1 else ""
-            mutants.append(
-                replace(mutant, id=mutant.id + number, source=source.replace(before, after))
-            )
+            mutants.append(replace(mutant, id=mutant.id + number, source=source.replace(before, after)))
     return tuple(sorted(mutants, key=lambda mutant: mutant.line))
 
 

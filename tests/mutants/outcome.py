@@ -98,7 +98,9 @@ def details(outcome: Outcome) -> str:
         if found:
             parts.append(f"{title} ({len(found)}):\n" + "\n".join(map(_described, found)))
     if outcome.stale:
-        parts.append("Listed in equivalent.toml, but no mutant:\n" + "\n".join(f"  {i}" for i in outcome.stale))
+        parts.append(
+            "Listed in equivalent.toml, but no mutant:\n" + "\n".join(f"  {i}" for i in outcome.stale)
+        )
     codes = Counter(code for one in outcome.graded for code in one.codes)
     counts = "\n".join(f"  {count:>5}  {code}" for code, count in codes.most_common())
     return "\n\n".join([*parts, f"Findings (mutants that got each):\n{counts}"])

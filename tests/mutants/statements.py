@@ -82,7 +82,7 @@ def loop_cut(body: Body, at: int) -> Iterator[tuple[int, Body]]:
             yield 1, [loop.with_changes(iter=cst.parse_expression(other))]
 
 
-def returned_early(body: Body, at: int) -> Iterator[tuple[int, Body]]:
+def after_loop(body: Body, at: int) -> Iterator[tuple[int, Body]]:
     """The last statement of a loop's body stands after the loop: done once, not each time."""
     loop = body[at]
     if isinstance(loop, cst.For) and len(loop.body.body) > 1:
@@ -99,7 +99,7 @@ OPERATORS: tuple[Operator, ...] = (
     first_rank_only,
     condition,
     loop_cut,
-    returned_early,
+    after_loop,
 )
 
 
