@@ -10,7 +10,7 @@ READY := .venv/.ready
 help:
 	@echo "make demo   set up, then grade the example submission"
 	@echo "make test   set up, then run the whole suite"
-	@echo "make setup | lint | bench | clean"
+	@echo "make setup | lint | bench | mutants | soak | clean"
 
 setup: $(READY)
 
@@ -60,6 +60,13 @@ lint: setup
 
 bench: setup
 	$(BIN)/python -m tests.benchmarks
+
+mutants: setup
+	$(BIN)/python -m tests.mutants
+
+ROUNDS ?= 10
+soak: setup
+	$(BIN)/python -m tests.soak --rounds $(ROUNDS)
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -92,8 +92,8 @@ def test_cases_of_one_exercise_and_world_size_share_a_job():
     cases = [case for name in ("pipeline", "row_parallel") for case in cases_for(RUBRIC, LAB, LAB[name], 1)]
     jobs = jobs_for(cases)
     assert [(job.exercise, job.world_size, len(job.cases)) for job in jobs] == [
-        ("pipeline", 4, 2), ("pipeline", 1, 1), ("pipeline", 2, 1),
-        ("row_parallel", 4, 3), ("row_parallel", 1, 1), ("row_parallel", 2, 2),
+        ("pipeline", 4, 3), ("pipeline", 1, 1), ("pipeline", 2, 1),
+        ("row_parallel", 4, 4), ("row_parallel", 1, 1), ("row_parallel", 2, 2),
     ]  # fmt: skip
     assert sorted(map(str, cases)) == sorted(str(case) for job in jobs for case in job.cases)
     assert len({job.run_id for job in (*jobs, *jobs_for(cases))}) == 2 * len(jobs)

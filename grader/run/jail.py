@@ -29,6 +29,7 @@ _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 409
 _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x1 | 0x40
 _LAST_CAPABILITY = 63
+_PROCESSES_SEEN = 32  # beyond the limit, for the watch to see; each makes a fork bomb harder to get past
 _INODES_FOR_EACH_MB = 256  # of a job's /tmp: empty files take the kernel's memory, too
 _CAPABILITY_VERSION_3 = 0x20080522
 
@@ -79,7 +80,7 @@ def settle(uid: int, limits: Limits) -> None:
     _call(_libc.prctl, _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     seccomp.refuse_calls()
     set_resource_limits(limits)
-    _cap(resource.RLIMIT_NPROC, 2 * limits.processes)
+    _cap(resource.RLIMIT_NPROC, limits.processes + _PROCESSES_SEEN)
 
 
 def _empty_bounding_set() -> None:
@@ -108,7 +109,7 @@ def _map_to_itself(uid: int, gid: int) -> None:
 
 def set_resource_limits(limits: Limits) -> None:
     """The limits that hold for each process of a job. The job's total is the warden's to watch: what is
-    counted there has twice the room here, so that the watch sees it happen and says why the job ended."""
+    counted there has more room here, so that the watch sees it happen and says why the job ended."""
     _cap(resource.RLIMIT_CORE, 0)
     _cap(resource.RLIMIT_FSIZE, limits.disk_mb << 20)
     _cap(resource.RLIMIT_NOFILE, 1024)

@@ -42,15 +42,7 @@ assert not real()
     )
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        "assert torch.compile(lambda x: x + 1, backend='eager')(torch.ones(1)).item() == 2",
-        "import torch._dynamo.config",
-        "from torch._dynamo import OptimizedModule",
-        "import torch._dynamo; torch._dynamo.reset()",
-    ],
-)
+@pytest.mark.parametrize("use", ["from torch._dynamo import OptimizedModule", "import torch._dynamo.config"])
 def test_any_other_use_brings_the_real_compiler(use):
     run(f"{use}\nassert real() and torch._dynamo is sys.modules['torch._dynamo']")
 

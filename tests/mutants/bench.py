@@ -20,9 +20,9 @@ from grader.job import Limits
 from grader.judge.baseline import Baseline
 from grader.judge.given import Given
 from grader.judge.hard_coded import name_hard_coded
+from grader.rubric import load_rubric
 from grader.run import sandbox
 from grader.run.session import Session
-from grader.rubric import load_rubric
 from tests.mutants.make import Mutant, make_mutants
 
 COURSE = find_course(Path(__file__).parent)
@@ -123,7 +123,7 @@ class Bench:
         )
 
     def _worth(self, case: Case) -> float:
-        points: Mapping[str, float] = self._rubric.exercises[case.exercise].points  # type: ignore[assignment]
+        points: Mapping[str, float] = self._rubric.exercises[case.exercise].points
         return points[case.check]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import libcst as cst
 import libcst.matchers as m
@@ -85,17 +86,17 @@ def operand(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 def comparison(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """``==`` for ``!=``, ``<`` for ``<=`` and back."""
     if m.matches(node, m.Comparison(comparisons=[m.ComparisonTarget()])):
-        (target,) = node.comparisons  # type: ignore[attr-defined]
+        (target,) = node.comparisons
         other = {cst.Equal: cst.NotEqual, cst.NotEqual: cst.Equal, cst.LessThan: cst.LessThanEqual}
         if type(target.operator) in other:
             swapped = target.with_changes(operator=other[type(target.operator)]())
-            yield node.with_changes(comparisons=[swapped])  # type: ignore[attr-defined]
+            yield node.with_changes(comparisons=[swapped])
 
 
 def integer(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """A constant one higher and one lower; ``-1`` is a constant, too."""
     if m.matches(node, m.UnaryOperation(operator=m.Minus(), expression=m.Integer())):
-        value = -int(node.expression.value)  # type: ignore[attr-defined]
+        value = -int(node.expression.value)
     elif isinstance(node, cst.Integer):
         value = int(node.value)
     else:
@@ -144,7 +145,7 @@ def function(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         for other in _OTHER_FUNCTION.get(node.func.attr.value, ()):
             if other == "broadcast":
-                args = [node.args[0], cst.parse_expression("f(src=0)").args[0]]  # type: ignore[attr-defined]
+                args = [node.args[0], cst.parse_expression("f(src=0)").args[0]]
                 called = node.func.with_changes(attr=cst.Name(other))
                 yield node.with_changes(func=called, args=args)
             else:
@@ -158,7 +159,7 @@ def argument(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     for index in range(len(node.args)):
         yield node.with_changes(args=[*node.args[:index], *node.args[index + 1 :]])
     plain = [index for index, given in enumerate(node.args) if given.keyword is None]
-    for index, following in zip(plain, plain[1:], strict=False):
+    for index, following in pairwise(plain):
         args = list(node.args)
         args[index] = node.args[index].with_changes(value=node.args[following].value)
         args[following] = node.args[following].with_changes(value=node.args[index].value)
@@ -168,7 +169,7 @@ def argument(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 def method_dropped(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """``x.clone()``, ``.contiguous()``, ``.detach()``, ``.to()`` become ``x``."""
     if m.matches(node, m.Call(func=m.Attribute(attr=_PASSES_THROUGH))):
-        yield node.func.value  # type: ignore[attr-defined]
+        yield node.func.value
 
 
 def call_skipped(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
@@ -181,7 +182,7 @@ def reduction(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """Another operation of an all-reduce."""
     if m.matches(node, m.Attribute(value=m.Attribute(attr=m.Name("ReduceOp")))):
         for other in ("MAX", "MIN", "PRODUCT", "AVG"):
-            yield node.with_changes(attr=cst.Name(other))  # type: ignore[attr-defined]
+            yield node.with_changes(attr=cst.Name(other))
 
 
 def bounds(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
@@ -204,7 +205,7 @@ def bounds(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
 def loop(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
     """``range`` one shorter, at either end."""
     if m.matches(node, m.Call(func=m.Name("range"), args=[m.Arg()])):
-        code = cst.Module([]).code_for_node(node.args[0].value)  # type: ignore[attr-defined]
+        code = cst.Module([]).code_for_node(node.args[0].value)
         yield _expression(f"range({code} - 1)")
         yield _expression(f"range(1, {code})")
 

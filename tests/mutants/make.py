@@ -106,13 +106,13 @@ _Change = tuple[str, str, int, cst.CSTNode, str]
 def _changes(
     definition: cst.FunctionDef | cst.ClassDef, lines: dict[cst.CSTNode, int], students: frozenset[int]
 ) -> Iterator[_Change]:
-    """For each possible change of a definition: function, operator, line, the whole definition changed, and the
-    change in short where the lines that differ do not say it."""
+    """For each possible change of a definition: function, operator, line, the whole definition changed, and
+    the change in short where the lines that differ do not say it."""
     whole = definition.name.value in WHOLE
     # Another name must be one that stands in the definition, or it would only be a NameError.
     names = _names(definition) | {"rank", "world_size"}
     for function, scope in _functions(definition):
-        for block in m.findall(scope.body, m.IndentedBlock()) + [scope.body]:
+        for block in m.findall(scope, m.IndentedBlock()):
             for at, statement in enumerate(block.body):
                 if m.matches(statement, _LEFT_ALONE) or not (whole or lines[statement] in students):
                     continue

@@ -15,7 +15,10 @@ _EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 
 
 def load_equivalent() -> dict[str, str]:
-    """The mutants that are as right as the reference: id to reason. Raises ValueError for one listed twice."""
+    """The mutants that are as right as the reference: id to reason.
+
+    Raises ValueError for one listed twice.
+    """
     reasons: dict[str, str] = {}
     for group in tomllib.loads(_EQUIVALENT.read_text(encoding="utf-8"))["equivalent"]:
         for identity in group["ids"]:

@@ -28,7 +28,7 @@ from grader.run.session import Session
 
 ROOT = Path(__file__).parents[2]
 STAFF_UTILS = ROOT / "assignment" / "utils.py"
-LIMITS = Limits(seconds=8, memory_mb=768, processes=128, disk_mb=24, output_kb=128)
+LIMITS = Limits(seconds=12, memory_mb=768, processes=96, disk_mb=24, output_kb=128)
 
 # Jobs of one session share the submission's folder, and may run at once: the seed tells them apart.
 HAND_IN = """
@@ -127,6 +127,11 @@ def told(result: JobResult, rank: int = 0) -> dict[str, Any]:
     lines = [line for line in result.ranks[rank].output.splitlines() if line.startswith("TOLD ")]
     assert lines, (result.ended, result.detail, result.ranks[rank].output, _records(result))
     return {name: value for line in lines for name, value in json.loads(line[5:]).items()}
+
+
+def results(result: JobResult) -> dict[str, bytes]:
+    """The records and tensors that the ranks left, without their logs of operations."""
+    return {name: data for name, data in result.files.items() if not name.endswith(".operations")}
 
 
 def record(result: JobResult, rank: int = 0) -> dict[str, Any]:

@@ -27,12 +27,11 @@ ASKED = [
 # In mounts of its own, folders above Python and the checkout that are closed to others (/root) are opened.
 AS_AN_ORDINARY_USER = """
 set -e
-layers=$(mktemp -d)
-mount -t tmpfs none "$layers"
+mount -t tmpfs none "$LAYERS"
 number=0
 for folder in $CLOSED; do
     number=$((number + 1))
-    upper="$layers/upper$number" work="$layers/work$number"
+    upper="$LAYERS/upper$number" work="$LAYERS/work$number"
     mkdir "$upper" "$work"
     mount -t overlay none -o "lowerdir=$folder,upperdir=$upper,workdir=$work" "$folder"
     chmod o+rx "$folder"
@@ -41,8 +40,8 @@ exec setpriv --reuid "$USER_ID" --regid "$USER_ID" --clear-groups "$@"
 """
 
 
-def as_an_ordinary_user(*command: str) -> subprocess.CompletedProcess[str]:
-    environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/nowhere"}
+def as_an_ordinary_user(layers: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": "/nowhere", "LAYERS": str(layers)}
     environment |= {
         "USER_ID": str(USER),
         "CLOSED": " ".join(closed_folders()),
@@ -69,13 +68,15 @@ def closed_folders() -> list[str]:
 
 
 @pytest.mark.sandbox
-def test_all_of_it_holds_for_an_ordinary_user_in_user_namespaces():
+def test_all_of_it_holds_for_an_ordinary_user_in_user_namespaces(tmp_path):
     if not is_root():
         pytest.skip("this suite is run by an ordinary user already")
     possible = as_an_ordinary_user(
-        "bwrap", "--unshare-user", "--ro-bind", "/", "/", "--proc", "/proc", "true"
+        tmp_path, "bwrap", "--unshare-user", "--ro-bind", "/", "/", "--proc", "/proc", "true"
     )
     if possible.returncode != 0:
         pytest.skip(f"an ordinary user has no user namespaces here: {possible.stderr.strip()}")
-    result = as_an_ordinary_user(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ASKED)
+    result = as_an_ordinary_user(
+        tmp_path, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *ASKED
+    )
     assert result.returncode == 0, result.stdout + result.stderr

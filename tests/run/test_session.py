@@ -15,7 +15,7 @@ import pytest
 from safetensors.torch import load
 
 from grader.job import Limits
-from tests.run.made import LIMITS, ROOT, left_of, processes_with, record, runs_in, told
+from tests.run.made import LIMITS, ROOT, left_of, processes_with, record, results, runs_in, told
 
 SETSID_DAEMON = """
 if os.fork() == 0:
@@ -78,13 +78,13 @@ def test_closing_a_session_in_the_middle_of_a_job_ends_it_and_returns(place):
     with runs_in(place) as runs:
         runs("")
         idle = len(processes_with(runs.token))
-        results = []
-        thread = threading.Thread(target=lambda: results.append(runs(BUSY, 2)))
+        ended = []
+        thread = threading.Thread(target=lambda: ended.append(runs(BUSY, 2).ended))
         thread.start()
         ranks_of(runs, idle + 3)
         runs.session.close()
         thread.join(60)
-        assert [result.ended for result in results] == ["error"]
+        assert ended == ["error"]
         assert left_of(runs.token) == {}
 
 
@@ -171,7 +171,7 @@ def test_the_real_torchrun_is_watched_and_ended_as_well():
     with runs_in("bubblewrap", "torchrun", replace(LIMITS, seconds=3)) as runs:
         early, endless = runs.at_once("os._exit(0)", "while True: pass")
         assert (early.ended, endless.ended) == ("died", "time-limit")
-        assert early.files == endless.files == {}
+        assert results(early) == results(endless) == {}
 
 
 def test_a_job_is_known_by_its_run_id_in_every_record(in_the_open):
