@@ -41,22 +41,24 @@ def _launches() -> Iterator[object]:
     """Every case, asked what it is about. By the real command that takes minutes of both cores, so of the
     wrong ones only the first with each finding is among the usual tests; ``make launchers`` runs all."""
     for name in cases("correct"):
-        yield f"correct/{name}", "script"
+        yield f"correct/{name}", "script", None
     found: set[str] = set()
     for name in cases("wrong"):
         expected = _expected(name)
         marks = [pytest.mark.exhaustive] if expected["finding"] in found else []
         found.add(expected["finding"])
-        yield pytest.param(f"wrong/{name}", expected["exercise"], marks=marks)
+        yield pytest.param(f"wrong/{name}", expected["exercise"], expected.get("limits"), marks=marks)
 
 
-@pytest.mark.parametrize(("case", "asked"), _launches())
-def test_torchrun_gives_the_same_verdicts_as_forked_ranks(case: str, asked: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("case", "asked", "limits"), _launches())
+def test_torchrun_gives_the_same_verdicts_as_forked_ranks(
+    case: str, asked: str, limits: dict[str, float] | None, tmp_path: Path
+) -> None:
     reports = []
     for launcher in ("fork", "torchrun"):
         folder = tmp_path / launcher
         folder.mkdir()
-        reports.append(grade(case, folder, only=(asked,), launcher=launcher))
+        reports.append(grade(case, folder, only=(asked,), launcher=launcher, limits=limits))
     forked, launched = reports
     assert verdicts(forked) == verdicts(launched)
     assert launched.launcher == "torchrun"

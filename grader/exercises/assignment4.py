@@ -76,7 +76,6 @@ def _drive_weight(entry: str) -> Callable[[ModuleType, Case, str], dict[str, obj
     """A part that returns the full updated weight [input_dim, output_dim]."""
 
     def drive(student: ModuleType, case: Case, device: str) -> dict[str, object]:
-        _bind_baseline_globals(student, case, device)
         result = _call(student, entry, case, device)
         if not isinstance(result, torch.Tensor):
             raise WrongReturn(f"{entry} must return the updated weight; it returned {_described(result)}.")
@@ -86,7 +85,6 @@ def _drive_weight(entry: str) -> Callable[[ModuleType, Case, str], dict[str, obj
 
 
 def _drive_pipeline(student: ModuleType, case: Case, device: str) -> dict[str, object]:
-    _bind_baseline_globals(student, case, device)
     result = _call(student, "pipeline_parallel_single_step", case, device)
     num_layers = assignment4_share.num_layers(case)
     stage = assignment4_share.stage_of(case, dist.get_rank())
@@ -161,6 +159,7 @@ def _weight_exercise(
         drive=_drive_weight(step),
         expect=_expect_weight,
         initial=_initial_weight,
+        prepare=_bind_baseline_globals,
         ranks_asked=ranks_asked,
         share=share,
         most_gradient_rows=most_gradient_rows,
@@ -236,6 +235,7 @@ LAB = Lab(
             expect=_expect_stage,
             initial=_initial_stage,
             arguments={"num_micro_batches": 4},
+            prepare=_bind_baseline_globals,
             mistakes=mistakes.PIPELINE,
             share=assignment4_share.share_stage,
             most_gradient_rows=_rows_of("num_micro_batches"),

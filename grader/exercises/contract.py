@@ -111,6 +111,9 @@ class Exercise:
     ask; ``probes`` holds those of the checks that ask in another way. ``mistakes`` are compared with what
     came back wrong.
 
+    ``prepare(student, case, device)`` leaves in the student's module what the handout's driver has left there
+    by the time that it runs this part. It is no part of the work.
+
     ``ranks_asked`` is "all", or "first" where the handout runs the part on rank 0 only. A ``whole_file``
     exercise is run as ``torchrun`` would run the file; it has no ``drive``, and its artifact holds both
     operands of every ``compare_tensors`` call.
@@ -134,6 +137,7 @@ class Exercise:
     arguments: Mapping[str, int] = field(default_factory=dict)
     probes: Mapping[str, Probe] = field(default_factory=dict)
     mistakes: tuple[Mistake, ...] = ()
+    prepare: Callable[[ModuleType, Case, str], None] | None = None
     share: Callable[[_Values, Case, int], _Values] | None = None
     most_gradient_rows: Callable[[Case], int] | None = None
 

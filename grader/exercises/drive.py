@@ -69,9 +69,11 @@ class Student:
         assert drive is not None
         if exercise.ranks_asked == "first" and rank > 0:
             return {}
-        if self._data is None:
-            return drive(self._load(), self._case, self._device)
         module = self._load()
+        if exercise.prepare is not None:
+            exercise.prepare(module, self._case, self._device)
+        if self._data is None:
+            return drive(module, self._case, self._device)
         with WorkRecorder(_weight_shapes(self._data)) as recorder:
             returned = drive(module, self._case, self._device)
         self.work = recorder.facts()

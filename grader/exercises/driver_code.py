@@ -56,8 +56,7 @@ class _Calls:
                 elif origin == "torch.distributed." and name.name not in _SETTING_UP:
                     functions.add(alias)
         definitions = list(_definitions(tree.body))
-        defined = frozenset(definition.name for definition in definitions)
-        calls = cls(entries & defined, frozenset(modules), frozenset(functions), frozenset(imported))
+        calls = cls(entries, frozenset(modules), frozenset(functions), frozenset(imported))
         while True:
             found = {definition.name for definition in definitions if calls._drives(definition)}
             if found <= calls.driving:

@@ -79,7 +79,10 @@ def _explain_gone(
         rank for rank in gone if rank in ends and not ends[rank].finished and ends[rank].case >= case_index
     )
     if result.ended == "died" and left:
-        return [_left_early(detail, case.check, left)]
+        # The launcher ends the peers of a rank that was killed: they left nothing either, and are not meant.
+        killed = re.search(r"\brank (\d+) by SIG", detail)
+        meant = (int(killed[1]),) if killed and int(killed[1]) in left else left
+        return [_left_early(detail, case.check, meant)]
     if result.ended == "died" and all(rank not in ends or ends[rank].case < case_index for rank in gone):
         message = "These ranks never began this case: the run had ended before, in an earlier one."
         return [Finding("rank-missing", message, case.check, gone)]

@@ -10,7 +10,7 @@ import site
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import safetensors.torch
 import torch
@@ -26,8 +26,7 @@ from grader.run.workspace import Workspace
 def main(folder: str) -> None:
     """Run this rank's part of the job in ``folder``. The elastic agent has set RANK and its like.
 
-    Exits with status 1 when the student's code raised: its peers will wait for it in vain, and the
-    launcher ends them.
+    Does not return when the student's code raised.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)  # the agent's handlers were inherited
@@ -55,8 +54,15 @@ def main(folder: str) -> None:
         write(record, workspace.artifacts)
         if record.outcome != "returned":
             pipes.say(status, "failed")
-            sys.exit(1)
+            _wait_to_be_ended()
     pipes.say(status, "finished")
+
+
+def _wait_to_be_ended() -> NoReturn:
+    """A rank that failed stays, so that its peers do not fail by its absence: they come as far as they can,
+    and what each leaves does not depend on who was quicker. The warden ends the job."""
+    while True:
+        time.sleep(3600)
 
 
 def _take_shares(workspace: Workspace, spec: dict[str, Any], rank: int) -> dict[int, dict[str, torch.Tensor]]:

@@ -21,7 +21,8 @@ from grader.run.workspace import Workspace
 
 _IN_JAIL = Path("/tmp/job")
 _LOG = 2000  # characters of the launcher's own words in an error
-_SIGNAL = re.compile(r"Signal \d+ \((SIG[A-Z0-9]+)\) received")
+# The launcher's account of the rank that ended first.
+_SIGNAL = re.compile(r"Root Cause.*?rank\s*: (\d+).*?Signal \d+ \((SIG[A-Z0-9]+)\) received", re.DOTALL)
 
 _Answer = tuple[dict[str, Any], dict[str, bytes]]
 
@@ -77,8 +78,8 @@ def _run(
     log = (pipes.read_available(launcher_log) or b"").decode(errors="replace")
     if ended == "error":
         detail += "\n" + log[-_LOG:]
-    elif ended == "died" and (signals := _SIGNAL.findall(log)):
-        detail += f", a rank by {signals[-1]}"  # the launcher names the first failure last
+    elif ended == "died" and (first_to_end := _SIGNAL.search(log)):
+        detail += f", rank {first_to_end[1]} by {first_to_end[2]}"
     if ended == "died" and jailed and workspace.root.exists() and workspace.is_full():
         # The rank that was refused could not write down why it ended.
         ended, detail = "output-limit", f"{limits.disk_mb} MiB of files"

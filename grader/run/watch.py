@@ -21,6 +21,7 @@ _TICK = 0.02  # seconds between two looks at the job
 _INSPECT_EVERY = 0.05  # seconds between two looks at its processes
 _GRACE = 2.0  # seconds for the peers of a rank that is gone to fail for themselves and say so
 _STANDSTILL = 1.0  # seconds for which no rank of a job may move before it is called a deadlock
+_NO_HOPE = 0.2  # the same, where one has failed and the others wait for it
 _START = 90.0  # seconds for all ranks to begin: a slow machine's, not the student's
 
 
@@ -113,20 +114,24 @@ class Watch:
             if all(rank.status.finished for rank in self._ranks):
                 return "finished", ""
             return "died", f"the launcher ended with status {launcher.si_status}"
-        if self._stands_still():
-            return "deadlock", ""
+        if self._gone_since is None:
+            return ("deadlock", "") if self._stands_still(_STANDSTILL) else None
+        # Ranks that failed stay. Of one that is gone, the launcher has still to say by what.
+        ranks = [rank.status for rank in self._ranks]
+        if all(status.over for status in ranks) or self._stands_still(_NO_HOPE):
+            return "died", ""
         if self._gone_since is not None and now - self._gone_since > _GRACE:
             return "died", ""
         return None
 
-    def _stands_still(self) -> bool:
+    def _stands_still(self, seconds: float) -> bool:
         """Whether no rank can go on: each that is left waits inside an operation, and was heard to still
-        wait there a while after the last of them had begun to."""
+        wait there ``seconds`` after the last of them had begun to."""
         left = [rank.status for rank in self._ranks if not rank.status.over and not rank.status.closed]
         if not left or any(status.waits is None for status in left):
             return False
         last_began = max(status.waits_since for status in left)
-        return all(status.heard >= last_began + _STANDSTILL for status in left)
+        return all(status.heard >= last_began + seconds for status in left)
 
     def _over_a_limit(self, now: float) -> tuple[str, str] | None:
         limits = self._limits

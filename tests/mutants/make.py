@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ class Mutant:
     """The whole file with one change. ``line`` is the reference's, from 1.
 
     ``id`` stays the same when the reference grows elsewhere: function, operator and the lines changed.
+    ``exercises`` are those that are asked.
     """
 
     id: str
@@ -36,14 +38,19 @@ class Mutant:
     operator: str
     diff: str
     source: str
+    exercises: tuple[str, ...]
 
-    @property
-    def exercises(self) -> tuple[str, ...]:
-        return EXERCISES[self.function.split(".")[0]]
+
+def without_checks(source: str) -> str:
+    """The same file, whose calls of ``check`` ask nothing: what they would find out, the grader must."""
+    muted, count = re.subn(r"^(from utils import .*)$", r"\1; check = lambda *_: None", source, flags=re.M)
+    assert count == 1
+    return muted
 
 
 def make_mutants(source: str) -> tuple[Mutant, ...]:
     """All mutants of ``source``, in the order of its lines."""
+    source = without_checks(source)
     wrapper = MetadataWrapper(cst.parse_module(source))
     lines = {node: range_.start.line for node, range_ in wrapper.resolve(PositionProvider).items()}
     students = solution_lines(source)
@@ -92,7 +99,15 @@ def _mutant(function: str, operator: str, line: int, before: str, after: str, sh
         new = "; ".join(text[1:].strip() for text in changed if text[0] == "+")
         short = f"{old} -> {new}"
     diff = "\n".join(f"{text[0]} {text[1:].strip()}" for text in changed)
-    return Mutant(f"{function} {operator}: {short}", function, line, operator, diff, "")
+    return Mutant(
+        f"{function} {operator}: {short}",
+        function,
+        line,
+        operator,
+        diff,
+        "",
+        EXERCISES[function.split(".")[0]],
+    )
 
 
 def _code(source: str) -> list[str]:
