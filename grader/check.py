@@ -80,13 +80,14 @@ def check(path: Path, course: Course, rubric: Rubric, options: Options, progress
         place = places[options.sandbox](staging, course.staff_utils)
         # The agent imports torch while this process does.
         with Session(place, rubric.lab, rubric.limits.for_job(), options.launcher) as session:
-            graded = _grade(submission, course, rubric, options, progress, session)
+            graded = _grade(path, submission, course, rubric, options, progress, session)
     graded.timings.started = begun
     graded.timings.spans.insert(0, ("intake", 0.0, took_in - begun))
     return graded
 
 
 def _grade(
+    path: Path,
     submission: Submission,
     course: Course,
     rubric: Rubric,
@@ -96,37 +97,27 @@ def _grade(
 ) -> Graded:
     begun = time.monotonic()
     # torch comes with these: not before the sandbox has started.
-    from grader.cases import cases_for, jobs_for
     from grader.grading import Grading, Timings
     from grader.judge.baseline import Baseline
     from grader.judge.given import Given
-    from grader.rubric_check import check_rubric
 
     lab: Lab = importlib.import_module(f"grader.exercises.{rubric.lab}").LAB
     lazy_dynamo.postpone()
-    check_rubric(rubric, lab, course.rubric_path)
     device = _device(options.device)
     timings = Timings(begun)
     timings.add("import torch (grader)", begun)
-    cases = [
-        case
-        for exercise in lab.exercises
-        if exercise.name in _asked(options.only, lab)
-        for case in cases_for(rubric, lab, exercise, options.seed)
-    ]
-    progress.planned(len(cases))
+    jobs = _jobs(course, rubric, lab, options)
+    progress.planned(sum(len(job.cases) for job in jobs))
     given = Given(lab, options.seed)
     baseline = Baseline(lab, course.reference_dir / lab.file, course.staff_utils, given)
     waited = time.monotonic()
     timings.spans.append(("import torch (sandbox)", 0.0, session.import_seconds()))
     timings.add("wait for the sandbox", waited)
-    # The largest jobs first, so that none of them is left over at the end.
-    jobs = sorted(jobs_for(cases), key=lambda job: -job.world_size)
     grading = Grading(session, lab, baseline, given, rubric.tolerance, timings, progress.settled)
     verdicts = grading.grade(jobs, _JOBS_AT_ONCE)
     facts = RunFacts(
         seed=options.seed,
-        command=_replay(options),
+        command=_replay(path, options),
         sandbox=options.sandbox,
         launcher=options.launcher,
         device=device,
@@ -134,8 +125,23 @@ def _grade(
         machine=_machine(),
         notes=_notes(submission, options),
     )
-    report = build_report(submission, rubric, lab, verdicts, facts, only=options.only or None)
-    return Graded(report, timings)
+    return Graded(build_report(submission, rubric, lab, verdicts, facts, only=options.only or None), timings)
+
+
+def _jobs(course: Course, rubric: Rubric, lab: Lab, options: Options) -> list[Job]:
+    """What is to be run, the largest first, so that none of those is left over at the end."""
+    from grader.cases import cases_for, jobs_for
+    from grader.rubric_check import check_rubric
+
+    check_rubric(rubric, lab, course.rubric_path)
+    asked = _asked(options.only, lab)
+    cases = [
+        case
+        for exercise in lab.exercises
+        if exercise.name in asked
+        for case in cases_for(rubric, lab, exercise, options.seed)
+    ]
+    return sorted(jobs_for(cases), key=lambda job: -job.world_size)
 
 
 def _make_readable(folder: Path) -> None:
@@ -160,8 +166,8 @@ def _device(asked: str) -> str:
     return "cpu"
 
 
-def _replay(options: Options) -> str:
-    words = ["grader", "check", "SUBMISSION", "--seed", str(options.seed)]
+def _replay(path: Path, options: Options) -> str:
+    words = ["grader", "check", str(path), "--seed", str(options.seed)]
     for name in options.only:
         words += ["--only", name]
     if options.sandbox != "bwrap":

@@ -38,19 +38,19 @@ def test_a_wrong_submission_loses_marks_in_its_own_exercise_only(name: str, tmp_
 
 
 def _launches() -> Iterator[object]:
-    """Every case, asked what it is about. By the real command that takes minutes of both cores, so of the
-    wrong ones only the first with each finding is among the usual tests; ``make launchers`` runs all."""
+    """Every case, asked what it is about. The real command takes both cores for half a minute each, so of
+    the wrong ones only the first of each exercise is among the usual tests; ``make launchers`` runs all."""
     for name in cases("correct"):
         yield f"correct/{name}", "script", None
-    found: set[str] = set()
+    seen: set[str] = set()
     for name in cases("wrong"):
         expected = _expected(name)
-        marks = [pytest.mark.exhaustive] if expected["finding"] in found else []
-        found.add(expected["finding"])
+        marks = [pytest.mark.exhaustive] if expected["exercise"] in seen else []
+        seen.add(expected["exercise"])
         yield pytest.param(f"wrong/{name}", expected["exercise"], expected.get("limits"), marks=marks)
 
 
-@pytest.mark.parametrize(("case", "asked", "limits"), _launches())
+@pytest.mark.parametrize(("case", "asked", "limits"), list(_launches()))
 def test_torchrun_gives_the_same_verdicts_as_forked_ranks(
     case: str, asked: str, limits: dict[str, float] | None, tmp_path: Path
 ) -> None:

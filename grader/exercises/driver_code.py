@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 # Names of torch.distributed that set up or ask: a file's functions may need what they return.
 _ASKING = frozenset({"is_initialized", "is_available", "get_rank", "get_world_size", "get_backend"})
@@ -69,22 +70,42 @@ class _Calls:
 
     def made_in(self, node: ast.AST, communication: bool = True) -> bool:
         """Whether ``node`` makes such a call."""
-        for call in (child for child in ast.walk(node) if isinstance(child, ast.Call)):
-            match call.func:
-                case ast.Name(id=name) if name in self.driving | _STAFF_DRIVER_CALLS:
-                    return True
-                case ast.Name(id=name) if communication and name in self.communicating:
-                    return True
-                case ast.Attribute(attr=name) if name in _STAFF_DRIVER_CALLS:
-                    return True
-                case ast.Attribute(value=owner, attr=name) if communication and name not in _SETTING_UP:
-                    if ast.unparse(owner) in self.distributed:
-                        return True
+        for owner, name in _called_in(node):
+            if name in _STAFF_DRIVER_CALLS or (not owner and name in self.driving):
+                return True
+            if communication and not owner and name in self.communicating:
+                return True
+            if communication and name not in _SETTING_UP and owner in self.distributed:
+                return True
         return False
 
     def named_in(self, node: ast.AST) -> bool:
         """Whether ``node`` names a driving function, to call it by another name."""
         return any(isinstance(child, ast.Name) and child.id in self.driving for child in ast.walk(node))
+
+
+@lru_cache(maxsize=4096)
+def _called_in(node: ast.AST) -> frozenset[tuple[str, str]]:
+    """What ``node`` calls, as (owner, name): ("dist", "all_reduce"), or ("", "print"). Asked of the same
+    definitions again and again."""
+    called = set()
+    for child in ast.walk(node):
+        match child:
+            case ast.Call(func=ast.Name(id=name)):
+                called.add(("", name))
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)):
+                called.add((_dotted(owner), name))
+    return frozenset(called)
+
+
+def _dotted(owner: ast.expr) -> str:
+    """``torch.distributed`` of a chain of names, "?" of anything else."""
+    match owner:
+        case ast.Name(id=name):
+            return name
+        case ast.Attribute(value=further, attr=name):
+            return f"{_dotted(further)}.{name}"
+    return "?"
 
 
 def _definitions(body: Iterable[ast.stmt]) -> Iterator[ast.FunctionDef | ast.ClassDef]:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, ModuleType
 
 from grader.exercises.driver_code import without_driver
 
+_SIZES = "__sizes__"
 STAFF_NAMES = ("init_distributed", "create_batch", "create_layers", "check", "compare_tensors")
 
 
@@ -36,7 +38,7 @@ def load_functions(
 
     Raises SyntaxError, and whatever the file's own statements raise.
     """
-    code = _compile(path, sizes, entries=frozenset(entries), keep_driver=False)
+    code = _compile(path.read_bytes(), str(path), frozenset(entries))
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     local_rank = rank
@@ -44,7 +46,7 @@ def load_functions(
         rank, local_rank, world_size = utils.init_distributed()
     else:
         utils = _without_process_group(utils, rank, world_size)
-    module.__dict__.update(rank=rank, local_rank=local_rank, world_size=world_size)
+    module.__dict__.update(rank=rank, local_rank=local_rank, world_size=world_size, **{_SIZES: dict(sizes)})
     with _importable(utils, path, module.__name__, module):
         exec(code, module.__dict__)
     return module
@@ -55,8 +57,9 @@ def run_whole_file(path: Path, utils: ModuleType, sizes: Mapping[str, int]) -> N
 
     Raises SyntaxError, and whatever the file raises.
     """
-    code = _compile(path, sizes, entries=frozenset(), keep_driver=True)
+    code = _compile(path.read_bytes(), str(path), None)
     module = ModuleType("__main__")
+    module.__dict__[_SIZES] = dict(sizes)
     module.__file__ = str(path)
     sys.argv = [str(path)]
     with _importable(utils, path, "__main__", module):
@@ -88,14 +91,21 @@ class _importable:
         return None
 
 
-def _compile(path: Path, sizes: Mapping[str, int], entries: frozenset[str], keep_driver: bool) -> CodeType:
-    tree = ast.parse(path.read_bytes(), filename=str(path))
+@lru_cache(maxsize=8)
+def _compile(source: bytes, path: str, entries: frozenset[str] | None) -> CodeType:
+    """The file's code, without its driver unless ``entries`` is None.
+
+    Sizes are looked up when it runs, so that one compilation serves all cases of a job.
+    """
+    tree = ast.parse(source, filename=path)
     for block in _blocks(tree):
         block[:] = [_staff_form(statement) for statement in block]
-    tree = _with_sizes(tree, sizes)
-    if not keep_driver:
+    if entries is not None:
         tree = without_driver(tree, entries)
-    return compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
+    for block in _blocks(tree):
+        for statement in block:
+            _let_sizes_in(statement)
+    return compile(tree, path, "exec", dont_inherit=True)
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
@@ -114,31 +124,31 @@ def _staff_form(statement: ast.stmt) -> ast.stmt:
     """A definition of a staff function in the file itself gives way to the staff's."""
     if isinstance(statement, ast.FunctionDef) and statement.name in STAFF_NAMES:
         imported = ast.ImportFrom(module="utils", names=[ast.alias(name=statement.name)], level=0)
-        return ast.copy_location(imported, statement)
+        return ast.fix_missing_locations(ast.copy_location(imported, statement))
     return statement
 
 
-def _with_sizes(tree: ast.Module, sizes: Mapping[str, int]) -> ast.Module:
-    """Replace the value of each module-level assignment to a name of ``sizes``."""
-    for statement in (statement for block in _blocks(tree) for statement in block):
-        if isinstance(statement, ast.Assign):
-            for target in statement.targets:
-                _replace(statement, target, sizes)
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            _replace(statement, statement.target, sizes)
-    return tree
+def _let_sizes_in(statement: ast.stmt) -> None:
+    """Let a module-level assignment to a plain name take its value from the sizes, where they have one."""
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            statement.value = _replaced(target, statement.value)
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        statement.value = _replaced(statement.target, statement.value)
 
 
-def _replace(statement: ast.Assign | ast.AnnAssign, target: ast.expr, sizes: Mapping[str, int]) -> None:
-    value = statement.value
-    assert value is not None
-    if isinstance(target, ast.Name) and target.id in sizes:
-        statement.value = ast.copy_location(ast.Constant(sizes[target.id]), value)
-    elif (
-        isinstance(target, ast.Tuple | ast.List)
-        and isinstance(value, ast.Tuple | ast.List)
-        and len(target.elts) == len(value.elts)
-    ):
-        for index, name in enumerate(target.elts):
-            if isinstance(name, ast.Name) and name.id in sizes:
-                value.elts[index] = ast.copy_location(ast.Constant(sizes[name.id]), value.elts[index])
+def _replaced(target: ast.expr, value: ast.expr) -> ast.expr:
+    if isinstance(target, ast.Name):
+        return _looked_up(target.id, value)
+    lists = ast.Tuple | ast.List
+    if isinstance(target, lists) and isinstance(value, lists) and len(target.elts) == len(value.elts):
+        value.elts = [_replaced(name, part) for name, part in zip(target.elts, value.elts, strict=True)]
+    return value
+
+
+def _looked_up(name: str, value: ast.expr) -> ast.expr:
+    """``__sizes__["name"] if "name" in __sizes__ else value``."""
+    sizes, key = ast.Name(_SIZES, ast.Load()), ast.Constant(name)
+    known = ast.Compare(key, [ast.In()], [sizes])
+    found = ast.IfExp(known, ast.Subscript(sizes, key, ast.Load()), value)
+    return ast.fix_missing_locations(ast.copy_location(found, value))

@@ -133,17 +133,18 @@ class Baseline:
         if self._given is None or self._lab.given_data is None or not self._given.to(case):
             yield self._module(case)
             return
+        key = ("given", case.exercise, tuple(sorted(case.sizes.items())), case.world_size)
         with self._lab.given_data.provide(self._utils, self._given.whole(case), case) as utils:
-            yield self._load(
-                self._solution, utils, case.sizes, 0, case.world_size, False, entries=self._entries
-            )
+            yield self._loaded(key, utils, case)
 
     def _module(self, case: Case) -> ModuleType:
-        key = (tuple(sorted(case.sizes.items())), case.world_size)
+        return self._loaded((tuple(sorted(case.sizes.items())), case.world_size), self._utils, case)
+
+    def _loaded(self, key: object, utils: ModuleType, case: Case) -> ModuleType:
         with self._lock:
             if key not in self._modules:
                 self._modules[key] = self._load(
-                    self._solution, self._utils, case.sizes, 0, case.world_size, False, entries=self._entries
+                    self._solution, utils, case.sizes, 0, case.world_size, False, entries=self._entries
                 )
             return self._modules[key]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import signal
 import socket
@@ -19,12 +20,12 @@ _MESSAGE_LIMIT = 1 << 22
 _DESCRIPTOR_BYTE = b"j"
 
 
-def main(control_descriptor: int, jailed: bool) -> None:
-    """Serve jobs until the grader closes the control socket (one end of a socket pair)."""
+def main(control_descriptor: int, jailed: bool, lab: str) -> None:
+    """Serve the jobs of ``lab`` until the grader closes the control socket (one end of a socket pair)."""
     started = time.monotonic()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the grader's to handle
     control = socket.socket(fileno=control_descriptor)
-    _import_everything()
+    _import_everything(lab)
     wire.send(control, {"ready": True, "import_seconds": time.monotonic() - started})
     while True:
         try:
@@ -51,7 +52,7 @@ def receive_connection(control: socket.socket) -> socket.socket:
     return socket.socket(fileno=descriptors[0])
 
 
-def _import_everything() -> None:
+def _import_everything(lab: str) -> None:
     """Import what ranks need while there is one process to do it. No operation runs here: a thread
     of torch's would not survive the fork."""
     import safetensors.torch
@@ -61,11 +62,13 @@ def _import_everything() -> None:
     import torch.utils.flop_counter
 
     from grader import lazy_dynamo
+    from grader.exercises import drive
     from grader.run import rank, warden
 
     lazy_dynamo.postpone()
     torch.set_num_threads(1)
-    _ = (safetensors.torch, rank, warden)
+    importlib.import_module(f"grader.exercises.{lab}")
+    _ = (safetensors.torch, drive, rank, warden)
     gc.collect()
     gc.freeze()  # what is imported stays: keep the collector from touching, and so copying, its pages
 

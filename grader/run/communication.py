@@ -74,13 +74,11 @@ class Communication:
         self._count = 0
 
     def _recorded(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        signature = inspect.signature(original)
-
         @functools.wraps(original)
         def call(*args: Any, **kwargs: Any) -> Any:
             if self._current is not None:  # inside of another operation: that one is the student's
                 return original(*args, **kwargs)
-            operation = self._describe(name, signature, args, kwargs)
+            operation = self._describe(name, _signature(original), args, kwargs)
             self._write(operation)
             self._enter(operation)
             try:
@@ -167,6 +165,11 @@ class Communication:
             if same >= _STILL:
                 pipes.say(self._status, "waits", operation=operation)
                 told = True
+
+
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 def _tensors(value: Any) -> list[torch.Tensor]:

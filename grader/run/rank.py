@@ -16,6 +16,7 @@ import safetensors.torch
 import torch
 
 from grader import lazy_dynamo
+from grader.exercises import drive
 from grader.exercises.contract import Case, Exercise, Lab, WrongReturn
 from grader.run import pipes, shares
 from grader.run.communication import Communication
@@ -83,8 +84,6 @@ def _run_case(
     record: Record,
     given: dict[str, torch.Tensor] | None,
 ) -> None:
-    from grader.exercises import drive
-
     folder = Path(spec["submission"])
     begun = time.monotonic()
     try:

@@ -135,7 +135,7 @@ def _agent(python: str, search_path: Sequence[str]) -> tuple[str, ...]:
     # -I and -S: nothing of the environment, the working directory or a .pth file decides what is imported.
     start = (
         f"import sys; sys.path[:0] = {list(search_path)!r}; from grader.run import agent; "
-        "agent.main(int(sys.argv[1]), sys.argv[2] == 'jailed')"
+        "agent.main(int(sys.argv[1]), sys.argv[2] == 'jailed', sys.argv[3])"
     )
     return (python, "-I", "-S", "-B", "-c", start)
 

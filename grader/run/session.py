@@ -35,7 +35,7 @@ class Session:
         self._control, theirs = socket.socketpair()
         descriptor = theirs.fileno()
         self._process = subprocess.Popen(
-            [*place.command, str(descriptor), "jailed" if place.jailed else "open"],
+            [*place.command, str(descriptor), "jailed" if place.jailed else "open", lab],
             env=place.environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -6,26 +6,43 @@ import pytest
 
 from grader.exercises.assignment4 import LAB
 from tests.mutants.bench import REFERENCE, Bench, reference_mutants
-from tests.mutants.make import Mutant, without_checks
+from tests.mutants.make import Mutant, make_mutants, without_checks
 from tests.mutants.outcome import Outcome, details, load_equivalent, stale
 
 EVERY = 10
 
-MUTANTS = reference_mutants()
+SMALL = '''\
+from utils import check
+def data_parallel_single_step(seed, device):
+    """Sum over the ranks."""
+    check(total, (2,))
+    dist.all_reduce(total, op=dist.ReduceOp.SUM)
+    return total / world_size
+'''
 
 
-def test_there_are_enough_mutants_and_each_is_another() -> None:
-    assert len(MUTANTS) >= 150
-    assert len({mutant.source for mutant in MUTANTS}) == len(MUTANTS)
-    assert len({mutant.id for mutant in MUTANTS}) == len(MUTANTS)
+def test_a_small_function_is_changed_in_every_way_that_is_known_for_its_lines() -> None:
+    found = {mutant.id.removeprefix("data_parallel_single_step ") for mutant in make_mutants(SMALL)}
+    assert {
+        "deleted: dist.all_reduce(total, op=dist.ReduceOp.SUM) -> pass",
+        "call-skipped: dist.all_reduce(total, op=dist.ReduceOp.SUM) -> total",
+        "arithmetic: return total / world_size -> return total * world_size",
+        "operand: return total / world_size -> return total",
+        "value: return total / world_size -> return total / (world_size - 1)",
+    } <= found
 
 
-def test_the_mutants_are_always_the_same() -> None:
-    assert reference_mutants() == MUTANTS
+def test_the_mutants_are_always_the_same_and_none_twice() -> None:
+    mutants = make_mutants(SMALL)
+    assert make_mutants(SMALL) == mutants
+    assert (
+        len({mutant.source for mutant in mutants}) == len({mutant.id for mutant in mutants}) == len(mutants)
+    )
 
 
-def test_every_mutant_that_is_listed_as_equivalent_exists() -> None:
-    assert stale(load_equivalent(), MUTANTS) == []
+def test_checks_and_docstrings_are_left_alone() -> None:
+    assert all("check(total, (2,))" in mutant.source for mutant in make_mutants(SMALL))
+    assert all("Sum over the ranks" in mutant.source for mutant in make_mutants(SMALL))
 
 
 @pytest.mark.sandbox
@@ -41,6 +58,9 @@ def test_what_the_mutants_are_made_of_keeps_full_marks() -> None:
 @pytest.mark.sandbox
 @pytest.mark.slow
 def test_no_mutant_of_a_sample_keeps_full_marks_without_a_reason() -> None:
+    mutants, equivalent = reference_mutants(), load_equivalent()
+    assert len(mutants) >= 150
+    assert stale(equivalent, mutants) == []
     with Bench() as bench:
-        outcome = Outcome(list(bench.grade(MUTANTS[::EVERY])), load_equivalent())
+        outcome = Outcome(list(bench.grade(mutants[::EVERY])), equivalent)
     assert outcome.good, details(outcome)

@@ -11,7 +11,8 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from tests.corpus import CORPUS
@@ -26,12 +27,18 @@ def main() -> int:
     """Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--at-once", type=int, default=2, help="submissions graded at the same time")
     parser.add_argument("--only", nargs="*", default=[], help="cases, as kind/name; all when left out")
     options = parser.parse_args()
     names = options.only or [f"{kind}/{name}" for kind in KINDS for name in cases(kind)]
     begun = time.monotonic()
-    with busy_cores():
-        rounds = [_round(names, number, options.rounds) for number in range(1, options.rounds + 1)]
+    rounds = []
+    with busy_cores(), ProcessPoolExecutor(options.at_once, get_context("spawn")) as pool:
+        for number in range(1, options.rounds + 1):
+            started = time.monotonic()
+            rounds.append({place: one for part in pool.map(_graded, names) for place, one in part.items()})
+            took = time.monotonic() - started
+            print(f"round {number} of {options.rounds}: {took:.0f} s", file=sys.stderr, flush=True)
     differing = changed(rounds)
     asked = len(rounds[0])
     seconds = time.monotonic() - begun
@@ -42,15 +49,10 @@ def main() -> int:
     return 1 if differing else 0
 
 
-def _round(names: Sequence[str], number: int, of: int) -> dict[str, Verdict]:
-    begun = time.monotonic()
-    found: dict[str, Verdict] = {}
-    for name in names:
-        with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-            report = grade(name, Path(folder), limits=_limits(name))
-        found |= flat(name, verdicts(report))
-    print(f"round {number} of {of}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
-    return found
+def _graded(name: str) -> dict[str, Verdict]:
+    """All verdicts on one case, by their place."""
+    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
+        return flat(name, verdicts(grade(name, Path(folder), limits=_limits(name))))
 
 
 def _limits(name: str) -> dict[str, float] | None:
