@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from grader.exercises.contract import Lab
     from grader.grading import Timings
 
-# Two cores: two jobs' ranks compute while a third's wait for their rendezvous.
-_JOBS_AT_ONCE = max(2, (os.cpu_count() or 2)) + 1
+# A job waits about as long (for its rendezvous, for its peers) as it computes.
+_JOBS_AT_ONCE = 2 * max(2, os.cpu_count() or 2)
 
 
 class UsageError(ValueError):

@@ -55,8 +55,14 @@ def receive_connection(control: socket.socket) -> socket.socket:
 def _import_everything(lab: str) -> None:
     """Import what ranks need while there is one process to do it. No operation runs here: a thread
     of torch's would not survive the fork."""
+    import encodings.idna
+    import multiprocessing.popen_fork
+    import multiprocessing.queues
+
+    import numpy.ctypeslib
     import safetensors.torch
     import torch
+    import torch.distributed.elastic.rendezvous.c10d_rendezvous_backend
     import torch.distributed.launcher.api
     import torch.fx.experimental.symbolic_shapes  # backward(gradient) would import it in every rank
     import torch.utils.flop_counter
@@ -68,7 +74,7 @@ def _import_everything(lab: str) -> None:
     lazy_dynamo.postpone()
     torch.set_num_threads(1)
     importlib.import_module(f"grader.exercises.{lab}")
-    _ = (safetensors.torch, drive, rank, warden)
+    _ = (encodings.idna, multiprocessing.queues, numpy.ctypeslib, safetensors.torch, drive, rank, warden)
     gc.collect()
     gc.freeze()  # what is imported stays: keep the collector from touching, and so copying, its pages
 
