@@ -7,12 +7,12 @@ import ast
 import difflib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 
 import libcst as cst
 import libcst.matchers as m
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from tests.mutants import expressions, statements
 from tests.mutants.scope import EXERCISES, WHOLE, solution_lines
@@ -53,6 +53,7 @@ def make_mutants(source: str) -> tuple[Mutant, ...]:
     source = without_checks(source)
     wrapper = MetadataWrapper(cst.parse_module(source))
     lines = {node: range_.start.line for node, range_ in wrapper.resolve(PositionProvider).items()}
+    parents = wrapper.resolve(ParentNodeProvider)
     students = solution_lines(source)
     ids = Counter[str]()
     mutants = []
@@ -65,7 +66,7 @@ def make_mutants(source: str) -> tuple[Mutant, ...]:
         before = wrapper.module.code_for_node(definition)
         assert source.count(before) == 1
         seen = {_parsed(before)}
-        for function, operator, line, mutated, short in _changes(definition, lines, students):
+        for function, operator, line, mutated, short in _changes(definition, lines, parents, students):
             after = wrapper.module.code_for_node(mutated)
             tree = _parsed(after)
             if tree is None or tree in seen:
@@ -119,7 +120,10 @@ _Change = tuple[str, str, int, cst.CSTNode, str]
 
 
 def _changes(
-    definition: cst.FunctionDef | cst.ClassDef, lines: dict[cst.CSTNode, int], students: frozenset[int]
+    definition: cst.FunctionDef | cst.ClassDef,
+    lines: Mapping[cst.CSTNode, int],
+    parents: Mapping[cst.CSTNode, cst.CSTNode],
+    students: frozenset[int],
 ) -> Iterator[_Change]:
     """For each possible change of a definition: function, operator, line, the whole definition changed, and
     the change in short where the lines that differ do not say it."""
@@ -133,14 +137,33 @@ def _changes(
                     continue
                 line = lines[statement]
                 for name, body, short in _statement_changes(block.body, at):
-                    mutated = definition.deep_replace(block, block.with_changes(body=body))
+                    mutated = _replaced(definition, parents, block, block.with_changes(body=body))
                     yield function, name, line, mutated, short
                 for node in _expressions(statement):
                     for operator in expressions.OPERATORS:
                         for other in operator(node):
                             if operator is not expressions.name or _names(other) <= names:
-                                mutated = definition.deep_replace(node, other)
+                                mutated = _replaced(definition, parents, node, other)
                                 yield function, _name(operator), lines[node], mutated, ""
+
+
+def _replaced(
+    definition: cst.CSTNode, parents: Mapping[cst.CSTNode, cst.CSTNode], node: cst.CSTNode, other: cst.CSTNode
+) -> cst.CSTNode:
+    """The definition with another node in a node's place: only what is around it is made anew."""
+    while node is not definition:
+        parent = parents[node]
+        for field in fields(parent):
+            value = getattr(parent, field.name)
+            if value is node:
+                other = parent.with_changes(**{field.name: other})
+                break
+            if isinstance(value, list | tuple) and any(item is node for item in value):
+                items = [other if item is node else item for item in value]
+                other = parent.with_changes(**{field.name: items})
+                break
+        node = parent
+    return other
 
 
 def _names(node: cst.CSTNode) -> set[str]:

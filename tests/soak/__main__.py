@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 import time
-import tomllib
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from pathlib import Path
 
-from tests.corpus import CORPUS
-from tests.grading import cases, grade, verdicts
-from tests.soak.changes import Verdict, changed, described, flat
+from tests.grading import cases
+from tests.soak.changes import changed, described
+from tests.soak.graded import graded
 from tests.soak.load import busy_cores
 
 KINDS = ("correct", "wrong")
@@ -36,7 +33,7 @@ def main() -> int:
     with busy_cores(), ProcessPoolExecutor(options.at_once, get_context("spawn")) as pool:
         for number in range(1, options.rounds + 1):
             started = time.monotonic()
-            rounds.append({place: one for part in pool.map(_graded, names) for place, one in part.items()})
+            rounds.append({place: one for part in pool.map(graded, names) for place, one in part.items()})
             took = time.monotonic() - started
             print(f"round {number} of {options.rounds}: {took:.0f} s", file=sys.stderr, flush=True)
     differing = changed(rounds)
@@ -47,18 +44,6 @@ def main() -> int:
     for place in differing:
         print(described(place, rounds))
     return 1 if differing else 0
-
-
-def _graded(name: str) -> dict[str, Verdict]:
-    """All verdicts on one case, by their place."""
-    with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        return flat(name, verdicts(grade(name, Path(folder), limits=_limits(name))))
-
-
-def _limits(name: str) -> dict[str, float] | None:
-    """What the case itself asks for in place of the rubric's limits."""
-    expect = CORPUS / name / "expect.toml"
-    return tomllib.loads(expect.read_text(encoding="utf-8")).get("limits") if expect.exists() else None
 
 
 if __name__ == "__main__":
