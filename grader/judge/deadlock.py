@@ -30,6 +30,8 @@ def explain_communication(
     """
     by_rank = logs(result, case_index)
     stuck = waiting(result) if _was_running(result, case_index) else {}
+    if (nobody := _no_such_rank(case, by_rank)) is not None:
+        return nobody
     parted = _parted(by_rank)
     if parted is not None:
         return _mismatch(case, parted, stuck)
@@ -40,6 +42,24 @@ def explain_communication(
     if result.ended == "deadlock" and _was_running(result, case_index):
         return Finding("deadlock", f"No rank could go on. {_SAME_ORDER}.", case.check, tuple(by_rank))
     return _crossed(case, by_rank) if values_wrong else None
+
+
+def _no_such_rank(case: Case, by_rank: Logs) -> Finding | None:
+    """A message to or from a rank that does not exist. It may wait for ever or end the process, so what else
+    is seen of it differs from run to run."""
+    for log in by_rank.values():
+        for operation in log:
+            if operation.is_message and operation.peer is not None and operation.peer >= case.world_size:
+                callers = {r for r, own in by_rank.items() if any(o.peer == operation.peer for o in own)}
+                message = (
+                    f"There is no rank {operation.peer}: the ranks are 0 to {case.world_size - 1}. "
+                    f"{name_ranks(callers).capitalize()} called {operation}. Look at how the neighbour's "
+                    "rank is computed at the first and the last rank."
+                )
+                return Finding(
+                    "rank-never-arrived", message, case.check, tuple(sorted(callers)), *_place(operation)
+                )
+    return None
 
 
 def _was_running(result: JobResult, case_index: int) -> bool:

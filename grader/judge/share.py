@@ -13,12 +13,17 @@ from collections.abc import Mapping, Sequence
 from grader.exercises.contract import Case, Exercise
 from grader.judge.artifacts import RankArtifact, Tensors
 from grader.judge.evidence import Evidence
-from grader.judge.findings import Finding
+from grader.judge.findings import Finding, name_ranks
 from grader.judge.near import close
 
 #: The part of a whole step's FLOPs that rank 0 may do when it holds all data. A shared step with an unused
 #: forward pass over everything comes to three quarters on four ranks; doing everything is one.
 MOST_OF_THE_WORK = 0.9
+
+#: The part of its share (one rank's part of the whole step) that each rank must do then. Counting misses what
+#: a rank computes in another thread or without torch, so rank 0 may seem to do little; the others' idleness
+#: shows all the same. The first stage of a pipeline needs no gradient of its input: two thirds of a share.
+LEAST_OF_A_SHARE = 0.5
 
 CODE = "not-parallel"
 
@@ -75,7 +80,9 @@ def too_much_work(
     if exercise.most_gradient_rows is not None:
         findings += _too_many_rows(exercise.most_gradient_rows(case), case, artifacts)
     if case.first_rank_whole and not findings:
-        findings += _all_on_the_first_rank(case, artifacts, whole_flops)
+        findings += _all_on_the_first_rank(case, artifacts, whole_flops) or _idle(
+            case, artifacts, whole_flops
+        )
     return findings
 
 
@@ -93,8 +100,8 @@ def _too_many_rows(limit: int, case: Case, artifacts: Sequence[RankArtifact]) ->
     return [
         Finding(
             CODE,
-            f"A backward pass went over {max(over.values())} rows of the batch; a micro-batch has {limit}. "
-            "The batch is not cut up: let each backward pass work on its own slice of the rows only.",
+            f"A backward pass went over {max(over.values())} rows of the batch, where {limit} are its part: the "
+            "batch is not cut up. Let each backward pass work on its own slice of the rows only.",
             case.check,
             tuple(sorted(over)),
         )
@@ -113,5 +120,23 @@ def _all_on_the_first_rank(case: Case, artifacts: Sequence[RankArtifact], whole:
             "slice only.",
             case.check,
             (0,),
+        )
+    ]
+
+
+def _idle(case: Case, artifacts: Sequence[RankArtifact], whole: int) -> list[Finding]:
+    least = LEAST_OF_A_SHARE * whole / case.world_size
+    flops = {a.rank: a.record.work.flops for a in artifacts if a.record is not None and a.record.work}
+    idle = tuple(rank for rank in range(case.world_size) if flops.get(rank, 0) < least)
+    if not idle:
+        return []
+    return [
+        Finding(
+            CODE,
+            f"{name_ranks(idle).capitalize()} did less than half of a rank's share of the step's "
+            "arithmetic, and the result is there all the same: the work is not shared out. Let each rank "
+            "compute with its own slice.",
+            case.check,
+            idle,
         )
     ]

@@ -96,6 +96,15 @@ def test_collectives_in_different_groups_are_a_deadlock_of_no_other_name() -> No
     assert found.code == "deadlock"
 
 
+def test_a_message_to_a_rank_that_does_not_exist_is_named_however_the_job_ended() -> None:
+    beyond = operation("send", 20, dst=2)
+    for waits in (None, {1: beyond}):
+        found = explain([[], [beyond]], waits)
+        assert found is not None
+        assert (found.code, found.ranks, found.line) == ("rank-never-arrived", (1,), 20)
+        assert "There is no rank 2: the ranks are 0 to 1" in found.message
+
+
 @pytest.mark.parametrize("change", [{"shape": [40, 4]}, {"dtype": "torch.int32"}])
 def test_a_message_and_its_buffer_must_agree(change: dict[str, Any]) -> None:
     sent = operation("send", 20, dst=1, shape=[32, 4], dtype="torch.float32")

@@ -128,3 +128,9 @@ def test_a_rank_0_that_holds_everything_must_not_do_everything() -> None:
     assert [honest.status, unused_forward.status, everything.status] == ["passed", "passed", "failed"]
     assert everything.findings[0].ranks == (0,)
     assert "100%" in everything.findings[0].message
+
+
+def test_ranks_that_do_next_to_nothing_give_away_work_that_was_not_counted_on_rank_0() -> None:
+    verdict = judged("data_parallel", counted([32], 100), first_rank_whole=True)
+    assert (verdict.status, verdict.findings[0].code) == ("failed", "not-parallel")
+    assert verdict.findings[0].ranks == (0, 1, 2, 3)
