@@ -100,8 +100,8 @@ def _too_many_rows(limit: int, case: Case, artifacts: Sequence[RankArtifact]) ->
     return [
         Finding(
             CODE,
-            f"A backward pass went over {max(over.values())} rows of the batch, where {limit} are its part: the "
-            "batch is not cut up. Let each backward pass work on its own slice of the rows only.",
+            f"A backward pass went over {max(over.values())} rows of the batch, where {limit} are its part: "
+            "the batch is not cut up. Let each backward pass work on its own slice of the rows only.",
             case.check,
             tuple(sorted(over)),
         )
