@@ -57,14 +57,13 @@ def hidden_seed(master_seed: int, index: int) -> int:
 
 
 def jobs_for(cases: Sequence[Case]) -> tuple[Job, ...]:
-    """One job for each exercise and world size, in order of first appearance, each with a fresh run id.
+    """One job for each world size, in order of first appearance, each with a fresh run id.
 
     The run id is secret from other submissions, so that an artifact cannot be prepared beforehand.
     """
-    bundles: dict[tuple[str, int], list[Case]] = {}
+    bundles: dict[int, list[Case]] = {}
     for case in cases:
-        bundles.setdefault((case.exercise, case.world_size), []).append(case)
+        bundles.setdefault(case.world_size, []).append(case)
     return tuple(
-        Job(secrets.token_hex(8), exercise, world_size, tuple(bundle))
-        for (exercise, world_size), bundle in bundles.items()
+        Job(secrets.token_hex(8), world_size, tuple(bundle)) for world_size, bundle in bundles.items()
     )

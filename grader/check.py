@@ -135,9 +135,11 @@ def _jobs(course: Course, rubric: Rubric, lab: Lab, options: Options) -> list[Jo
 
     check_rubric(rubric, lab, course.rubric_path)
     asked = _asked(options.only, lab)
+    # A whole file may well take the process group down when it is done: nothing comes after it.
+    exercises = sorted(lab.exercises, key=lambda exercise: exercise.whole_file)
     cases = [
         case
-        for exercise in lab.exercises
+        for exercise in exercises
         if exercise.name in asked
         for case in cases_for(rubric, lab, exercise, options.seed)
     ]

@@ -1,24 +1,28 @@
 """Runs the jobs of a submission and has them judged, until every case has its verdict.
 
-Cases share a job where they can. One that fails there is asked again in a job in which it comes first:
-what an earlier case left behind in the process must not decide its verdict.
+Cases share a job where they can, for starting ranks is what takes the time: first all exercises of a world
+size, then what did not pass there, each exercise by itself. One that fails there behind another is asked
+again in a job in which it comes first: no case fails by what an earlier one left behind in the process.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from grader.exercises.contract import Lab
+from grader.exercises.contract import Case, Lab
 from grader.job import Job, JobResult
 from grader.judge import share
 from grader.judge.baseline import Baseline
 from grader.judge.given import Given
 from grader.judge.verdict import CaseVerdict, judge_case
+
+# An endless loop need not be waited for in full to know that its exercise is to be asked alone.
+_SECONDS_TOGETHER = 10.0
 
 
 class Runner(Protocol):
@@ -59,12 +63,29 @@ class Grading:
         """The verdict on every case of ``jobs``, in their order; ``at_once`` jobs run at the same time."""
         jobs = list(jobs)
         with ThreadPoolExecutor(at_once) as pool:
-            futures = [pool.submit(self._settle, job) for job in jobs]
             try:
-                return [verdict for future in futures for verdict in future.result()]
+                settled = list(pool.map(self._together, jobs))
+                apart = [
+                    (verdicts, places, pool.submit(self._settle, rest))
+                    for job, verdicts in zip(jobs, settled, strict=True)
+                    for places, rest in _apart(job, verdicts)
+                ]
+                for verdicts, places, future in apart:
+                    verdicts.update(zip(places, future.result(), strict=True))
+                return [verdicts[place] for verdicts in settled for place in sorted(verdicts)]
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+
+    def _together(self, job: Job) -> dict[int, CaseVerdict]:
+        """What passes, by place in the job, when all exercises are asked in one job. Only that counts:
+        the rest is asked again, and in a right submission there is no rest."""
+        if len(job.exercises) == 1:
+            return {}
+        verdicts = self._run_and_judge(replace(job, seconds=_SECONDS_TOGETHER))
+        passed = {i: verdict for i, verdict in enumerate(verdicts) if verdict.status == "passed"}
+        self.on_job(job, len(passed))
+        return passed
 
     def _settle(self, job: Job) -> list[CaseVerdict]:
         settled: dict[int, CaseVerdict] = {}
@@ -80,15 +101,27 @@ class Grading:
         return [self._second_chance(job, settled[i]) for i in range(len(job.cases))]
 
     def _second_chance(self, job: Job, verdict: CaseVerdict) -> CaseVerdict:
-        """A submission may well draw everything on rank 0 and send it out from there: when a share of the
-        data was not enough, ask once more with all of it on rank 0."""
-        asks_all = self.lab[job.exercise].ranks_asked == "all"
-        if not (asks_all and self.given.to(verdict.case) and share.reached_withheld(verdict.findings)):
+        """A share of the data was not enough, which has honest reasons, too: ask again with other shares."""
+        case, exercise = verdict.case, self.lab[verdict.case.exercise]
+        asks_all = exercise.ranks_asked == "all"
+        if not (asks_all and self.given.to(case) and share.reached_withheld(verdict.findings)):
             return verdict
-        case = replace(verdict.case, first_rank_whole=True)
-        again = self._attempt(replace(job, run_id=secrets.token_hex(8), cases=(case,)))[0]
-        self.on_job(job, 0)
+        if exercise.rows_to_cut is not None:
+            # It may have cut up the batch in its own way: look how when every rank has all of it.
+            whole = self._ask(job, replace(case, whole_ranks=tuple(range(case.world_size))))
+            if rows := share.cut(dict(whole.work), exercise.rows_to_cut(case), case.world_size):
+                again = self._ask(job, replace(case, rows=rows))
+                if again.status == "passed":
+                    return again
+        # A submission may well draw everything on rank 0 and send it out from there.
+        again = self._ask(job, replace(case, whole_ranks=(0,)))
         return verdict if share.reached_withheld(again.findings) else again
+
+    def _ask(self, job: Job, case: Case) -> CaseVerdict:
+        """Another question in place of one of ``job``'s cases, in a job of its own."""
+        verdict = self._attempt(replace(job, run_id=secrets.token_hex(8), cases=(case,)))[0]
+        self.on_job(job, 0)
+        return verdict
 
     def _attempt(self, job: Job) -> Sequence[CaseVerdict]:
         """Run and judge a job; once more when the grader could not carry it out."""
@@ -100,12 +133,23 @@ class Grading:
     def _run_and_judge(self, job: Job) -> Sequence[CaseVerdict]:
         begun = time.monotonic()
         result = self.runner.run(replace(job, shares=self.given.shares(job)))
-        self.timings.add(f"job {job.exercise} x{job.world_size}", begun)
+        self.timings.add(f"job {_names(job)} x{job.world_size}", begun)
         begun = time.monotonic()
-        exercise = self.lab[job.exercise]
         verdicts = [
-            judge_case(self.lab, exercise, case, index, result, self.baseline, self.tolerance)
+            judge_case(self.lab, self.lab[case.exercise], case, index, result, self.baseline, self.tolerance)
             for index, case in enumerate(job.cases)
         ]
-        self.timings.add(f"comparison {job.exercise} x{job.world_size}", begun)
+        self.timings.add(f"comparison {_names(job)} x{job.world_size}", begun)
         return verdicts
+
+
+def _apart(job: Job, passed: Collection[int]) -> Iterator[tuple[list[int], Job]]:
+    """What has not ``passed`` of a job: a job for each exercise, and the places of its cases in ``job``."""
+    left = [place for place in range(len(job.cases)) if place not in passed]
+    for name in job.exercises:
+        if places := [place for place in left if job.cases[place].exercise == name]:
+            yield places, replace(job, cases=tuple(job.cases[place] for place in places))
+
+
+def _names(job: Job) -> str:
+    return job.exercises[0] if len(job.exercises) == 1 else "all exercises"

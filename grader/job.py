@@ -24,17 +24,23 @@ class Limits:
 
 @dataclass(frozen=True)
 class Job:
-    """One launch of ranks, for cases of one exercise and one world size, which run in this order.
+    """One launch of ranks, for cases of one world size, which run in this order.
 
     ``shares`` are the tensors (safetensors) that a rank is given in place of what it draws, by
-    ``case<index>-rank<rank>``: no other rank ever sees them.
+    ``case<index>-rank<rank>``: no other rank ever sees them. ``seconds`` is its time limit, where that is
+    less than `Limits.seconds`.
     """
 
     run_id: str
-    exercise: str
     world_size: int
     cases: tuple[Case, ...]
     shares: Mapping[str, bytes] = field(default_factory=dict)
+    seconds: float = float("inf")
+
+    @property
+    def exercises(self) -> tuple[str, ...]:
+        """The exercises that it has cases of, in order of first appearance."""
+        return tuple(dict.fromkeys(case.exercise for case in self.cases))
 
 
 @dataclass(frozen=True)

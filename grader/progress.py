@@ -42,6 +42,8 @@ def shown_progress() -> Iterator[Progress]:
             bar.update(task, total=cases, description="importing torch")
 
         def settled(job: Job, cases: int) -> None:
-            bar.update(task, advance=cases, description=f"{job.exercise} on {job.world_size} ranks")
+            bar.update(
+                task, advance=cases, description=f"{', '.join(job.exercises)} on {job.world_size} ranks"
+            )
 
         yield Progress(planned, settled)

@@ -42,7 +42,7 @@ class Ranks:
 def grade(cases: tuple[Case, ...], answer: Answer) -> tuple[list[CaseVerdict], Ranks]:
     ranks = Ranks(answer)
     grading = Grading(ranks, LAB, baseline_of(), Given(LAB, 1), TOLERANCE, Timings())
-    job = Job("run-1", "data_parallel", 2, cases)
+    job = Job("run-1", 2, cases)
     return grading.grade([job], at_once=1), ranks
 
 
@@ -110,3 +110,44 @@ def test_verdicts_come_in_the_order_of_the_cases() -> None:
     verdicts, _ = grade(CASES, lambda job, index: wrong(job.cases[index]))
     assert [verdict.case for verdict in verdicts] == list(CASES)
     assert all(replace(verdict.case, seed=0) == replace(CASES[0], seed=0) for verdict in verdicts)
+
+
+MIXED = tuple(
+    Case(exercise, "hidden", seed, 2) for exercise in ("data_parallel", "column_parallel") for seed in (3, 5)
+)
+
+
+def test_exercises_that_are_right_share_one_job() -> None:
+    verdicts, ranks = grade(MIXED, lambda job, index: right(job.cases[index]))
+    assert [verdict.status for verdict in verdicts] == ["passed"] * 4
+    assert [job.cases for job in ranks.jobs] == [MIXED]
+
+
+def test_what_does_not_pass_among_other_exercises_is_asked_again_without_them() -> None:
+    def spoilt_by_others(job: Job, index: int) -> Tensors:
+        alone = len(job.exercises) == 1
+        return right(job.cases[index]) if alone or index == 0 else wrong(job.cases[index])
+
+    verdicts, ranks = grade(MIXED, spoilt_by_others)
+    assert [verdict.status for verdict in verdicts] == ["passed"] * 4
+    assert [job.cases for job in ranks.jobs] == [MIXED, MIXED[1:2], MIXED[2:]]
+
+
+def test_a_failure_among_other_exercises_is_no_verdict_even_in_the_first_case() -> None:
+    verdicts, ranks = grade(
+        MIXED, lambda job, index: right(job.cases[index]) if len(job.cases) < 4 else "time-limit"
+    )
+    assert [verdict.status for verdict in verdicts] == ["passed"] * 4
+    assert [job.cases for job in ranks.jobs] == [MIXED, MIXED[:2], MIXED[2:]]
+    assert ranks.jobs[0].seconds < ranks.jobs[1].seconds
+
+
+def test_verdicts_of_several_exercises_come_in_the_order_of_the_cases() -> None:
+    def second_exercise_wrong(job: Job, index: int) -> Tensors:
+        case = job.cases[index]
+        return wrong(case) if case.exercise == "column_parallel" else right(case)
+
+    verdicts, _ = grade(MIXED[2:] + MIXED[:2], second_exercise_wrong)
+    assert [(verdict.case, verdict.status) for verdict in verdicts] == [
+        (MIXED[2], "failed"), (MIXED[3], "failed"), (MIXED[0], "passed"), (MIXED[1], "passed"),
+    ]  # fmt: skip

@@ -150,6 +150,7 @@ def _weight_exercise(
     probes: Mapping[str, Probe] | None = None,
     ranks_asked: str = "all",
     most_gradient_rows: Callable[[Case], int] | None = None,
+    rows_to_cut: Callable[[Case], int] | None = None,
     **arguments: int,
 ) -> Exercise:
     return Exercise(
@@ -163,6 +164,7 @@ def _weight_exercise(
         ranks_asked=ranks_asked,
         share=share,
         most_gradient_rows=most_gradient_rows,
+        rows_to_cut=rows_to_cut,
         arguments=arguments,
         probes=probes or {},
         mistakes=known,
@@ -208,6 +210,7 @@ LAB = Lab(
             mistakes.DATA_PARALLEL,
             share=assignment4_share.share_rows,
             most_gradient_rows=lambda case: case.sizes["global_batch_size"] // case.world_size,
+            rows_to_cut=lambda case: case.sizes["global_batch_size"],
         ),
         _weight_exercise(
             "column_parallel",

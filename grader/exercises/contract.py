@@ -25,8 +25,8 @@ class Case:
     is executed (``{"input_dim": 48}``); ``arguments`` are further keyword arguments of the entry
     function (``{"accumulation_steps": 3}``).
 
-    ``first_rank_whole`` belongs to cases of withheld data: rank 0 gets all of it, for submissions that
-    send it on from there.
+    Two fields belong to cases of withheld data. ``whole_ranks`` get all of it: rank 0, for submissions that
+    send it on from there. ``rows`` says which rows of the batch each rank owns, in place of the r-th slice.
     """
 
     exercise: str
@@ -35,7 +35,8 @@ class Case:
     world_size: int
     sizes: Mapping[str, int] = field(default_factory=dict)
     arguments: Mapping[str, int] = field(default_factory=dict)
-    first_rank_whole: bool = False
+    whole_ranks: tuple[int, ...] = ()
+    rows: tuple[tuple[int, ...], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "sizes": dict(self.sizes), "arguments": dict(self.arguments)}
@@ -121,7 +122,8 @@ class Exercise:
     ``share(data, case, rank)`` is what this rank needs of the data for its own part of the work: the same
     names, NaN where other ranks are the owners. ``most_gradient_rows(case)`` is over how many rows of the
     batch a rank may compute one gradient of a whole weight: those of its slice, or of a micro-batch, and
-    none where it holds a shard of the weight.
+    none where it holds a shard of the weight. ``rows_to_cut(case)`` is how many rows of the batch the
+    ranks may cut up as they like, in equal parts; ``share`` then goes by the case's ``rows``.
 
     ``arguments`` are the keyword arguments that a case may set, with the handout's defaults
     (``{"accumulation_steps": 4}``).
@@ -140,6 +142,7 @@ class Exercise:
     prepare: Callable[[ModuleType, Case, str], None] | None = None
     share: Callable[[_Values, Case, int], _Values] | None = None
     most_gradient_rows: Callable[[Case], int] | None = None
+    rows_to_cut: Callable[[Case], int] | None = None
 
     @property
     def whole_file(self) -> bool:

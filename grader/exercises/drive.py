@@ -74,7 +74,11 @@ class Student:
             exercise.prepare(module, self._case, self._device)
         if self._data is None:
             return drive(module, self._case, self._device)
-        with WorkRecorder(_weight_shapes(self._data)) as recorder:
+        # Only where every rank has all of the batch can it show which rows it takes of it.
+        all_whole = len(self._case.whole_ranks) == self._case.world_size
+        with WorkRecorder(
+            _weight_shapes(self._data), self._data["inputs"] if all_whole else None
+        ) as recorder:
             returned = drive(module, self._case, self._device)
         self.work = recorder.facts()
         return returned

@@ -22,13 +22,17 @@ class WorkRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     ``flops`` are those of matrix products, forward and backward. ``gradient_rows`` has, for each product
     that gives a matrix of one of the ``weights``' shapes (or its transpose), the length of the dimension
-    that it sums over: in a backward pass, the rows of the batch. ``collectives`` has the names and the
-    shapes of what went over the process group, in order.
+    that it sums over: in a backward pass, the rows of the batch. ``rows`` has the places in ``inputs`` (the
+    whole batch [batch, input_dim], where it is wanted) of those that are factors in such products.
+    ``collectives`` has the names and the shapes of what went over the process group, in order.
     """
 
-    def __init__(self, weights: frozenset[tuple[int, int]]) -> None:
+    def __init__(self, weights: frozenset[tuple[int, int]], inputs: torch.Tensor | None = None) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._weights = weights | {(columns, rows) for rows, columns in weights}
+        self._places = {} if inputs is None else {_bytes(row): place for place, row in enumerate(inputs)}
+        self._width = None if inputs is None else inputs.shape[1]
+        self._rows: set[int] = set()
         self.flops = 0
         self.gradient_rows: list[int] = []
         self.collectives: list[dict[str, Any]] = []
@@ -49,6 +53,7 @@ class WorkRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return {
             "flops": self.flops,
             "gradient_rows": self.gradient_rows[:_MOST],
+            "rows": sorted(self._rows)[:_MOST],
             "collectives": self.collectives[:_MOST],
         }
 
@@ -57,11 +62,24 @@ class WorkRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         is_product = isinstance(result, torch.Tensor) and len(factors) >= 2
         if is_product and tuple(result.shape[-2:]) in self._weights:
             self.gradient_rows.append(int(factors[-1].shape[-2]))
+            for factor in factors if self._places else ():
+                self._note_rows(factor)
+
+    def _note_rows(self, factor: torch.Tensor) -> None:
+        """In a gradient's product the batch stands as it is or transposed."""
+        for matrix in (factor, factor.mT):
+            if matrix.shape[-1] == self._width:
+                rows = matrix.reshape(-1, matrix.shape[-1])
+                self._rows |= {self._places[key] for key in map(_bytes, rows) if key in self._places}
 
     def _note_collective(self, func: Any, args: Any) -> None:
         tensors = [value for value in _flat(args) if isinstance(value, torch.Tensor)]
         shape = list(tensors[0].shape) if tensors else []
         self.collectives.append({"name": func._overloadpacket.__name__.strip("_"), "shape": shape})
+
+
+def _bytes(row: torch.Tensor) -> bytes:
+    return row.detach().cpu().numpy().tobytes()
 
 
 def _safely(count: Callable[..., Any], args: Any, kwargs: dict[str, Any], result: Any) -> int:

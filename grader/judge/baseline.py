@@ -106,7 +106,7 @@ class Baseline:
             require_update(expected[rank], initial[rank], tolerance)
         drawn: dict[int, Tensors] = {}
         if self._given is not None and self._given.to(case):
-            usual = replace(case, check="baseline", first_rank_whole=False)
+            usual = replace(case, check="baseline", whole_ranks=(), rows=())
             drawn = {rank: self.expected(exercise, usual, rank) for rank in ranks}
         return Answers(expected, initial, {**exercise.arguments, **case.arguments}, drawn)
 

@@ -34,7 +34,7 @@ def explain_communication(
         return nobody
     parted = _parted(by_rank)
     if parted is not None:
-        return _mismatch(case, parted, stuck)
+        return _mismatch(case, parted, tuple(by_rank))
     if (message := _messages_differ(case, by_rank)) is not None:
         return message
     if stuck:
@@ -72,14 +72,16 @@ def _collectives(log: Sequence[Operation]) -> list[Operation]:
 
 
 def _parted(by_rank: Logs) -> dict[int, Operation] | None:
-    """The first collectives, in order, that do not fit together."""
-    for at in zip(*(_collectives(log) for log in by_rank.values()), strict=False):
-        if any(not operation.meets(at[0]) for operation in at):
-            return dict(zip(by_rank, at, strict=True))
+    """The first collectives, in order, that do not fit together, of the ranks that came so far: where two
+    do not fit, gloo may end a rank before the others have come."""
+    for at in zip_longest(*(_collectives(log) for log in by_rank.values())):
+        came = {rank: operation for rank, operation in zip(by_rank, at, strict=True) if operation}
+        if any(not operation.meets(next(iter(came.values()))) for operation in came.values()):
+            return came
     return None
 
 
-def _mismatch(case: Case, parted: Mapping[int, Operation], stuck: Mapping[int, Operation]) -> Finding:
+def _mismatch(case: Case, parted: Mapping[int, Operation], ranks: tuple[int, ...]) -> Finding:
     same_call = len({(op.name, op.src, op.dst, op.op) for op in parted.values()}) == 1
     if same_call:
         shown = _grouped(parted, lambda op: f"{op} with {op.tensor}")
@@ -90,7 +92,7 @@ def _mismatch(case: Case, parted: Mapping[int, Operation], stuck: Mapping[int, O
     odd = _fewest(parted)
     line = parted[odd].line
     where = f": look at what decides whether a rank comes to line {line}" if not same_call and line else ""
-    return Finding("collective-mismatch", f"{told}{where}.", case.check, tuple(parted), *_place(parted[odd]))
+    return Finding("collective-mismatch", f"{told}{where}.", case.check, ranks, *_place(parted[odd]))
 
 
 def _messages_differ(case: Case, by_rank: Logs) -> Finding | None:

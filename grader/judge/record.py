@@ -70,6 +70,7 @@ class Work(_Strict):
 
     flops: Annotated[int, Field(ge=0, le=2**62)] = 0
     gradient_rows: Annotated[list[Dimension], Field(max_length=MOST_WORK)] = []
+    rows: Annotated[list[Dimension], Field(max_length=MOST_WORK)] = []
     collectives: Annotated[list[Exchanged], Field(max_length=MOST_WORK)] = []
 
 

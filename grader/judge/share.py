@@ -15,6 +15,7 @@ from grader.judge.artifacts import RankArtifact, Tensors
 from grader.judge.evidence import Evidence
 from grader.judge.findings import Finding, name_ranks
 from grader.judge.near import close
+from grader.judge.record import Work
 
 #: The part of a whole step's FLOPs that rank 0 may do when it holds all data. A shared step with an unused
 #: forward pass over everything comes to three quarters on four ranks; doing everything is one.
@@ -48,6 +49,18 @@ def reached_withheld(findings: Sequence[Finding]) -> bool:
     return any(finding.message == _WITHHELD for finding in findings)
 
 
+def cut(work: Mapping[int, Work], batch: int, world_size: int) -> tuple[tuple[int, ...], ...]:
+    """Which rows of the batch each rank takes, by what the ranks' recorders saw; empty unless that cuts up
+    all ``batch`` rows into equal parts.
+
+    The ranks may say what they like: they are then given these rows and no others.
+    """
+    rows = tuple(tuple(work[rank].rows) for rank in range(world_size) if rank in work)
+    equal = all(len(own) * world_size == batch for own in rows)
+    complete = sorted(row for own in rows for row in own) == list(range(batch))
+    return rows if len(rows) == world_size and equal and complete else ()
+
+
 def drew_its_own(evidence: Evidence, drawn: Mapping[int, Tensors]) -> tuple[int, ...]:
     """The ranks whose wrong values are those that the seed's own data leads to, which they were not given."""
     return tuple(
@@ -79,7 +92,7 @@ def too_much_work(
     findings = []
     if exercise.most_gradient_rows is not None:
         findings += _too_many_rows(exercise.most_gradient_rows(case), case, artifacts)
-    if case.first_rank_whole and not findings:
+    if case.whole_ranks and not findings:
         findings += _all_on_the_first_rank(case, artifacts, whole_flops) or _idle(
             case, artifacts, whole_flops
         )

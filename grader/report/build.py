@@ -172,7 +172,8 @@ def _case(verdict: CaseVerdict) -> CaseRow:
         arguments=dict(verdict.case.arguments),
         status=verdict.status,
         detail=clean_text(verdict.detail, _MESSAGE),
-        first_rank_whole=verdict.case.first_rank_whole,
+        whole_ranks=verdict.case.whole_ranks,
+        rows=verdict.case.rows,
         ranks=tuple(RankRow.model_validate(rank, from_attributes=True) for rank in verdict.ranks),
         work=tuple(_work(rank, work) for rank, work in verdict.work),
     )

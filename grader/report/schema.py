@@ -64,7 +64,8 @@ class WorkRow(_Model):
 class CaseRow(_Model):
     """One case. ``sizes`` are the constants that were replaced; ``detail`` says why it is an error.
 
-    With ``first_rank_whole``, rank 0 had all of the data that was withheld from the others.
+    ``whole_ranks`` had all of the data that was withheld from the others; ``rows`` are the rows of each rank,
+    where the submission cuts up the batch in its own way.
     """
 
     seed: int
@@ -73,7 +74,8 @@ class CaseRow(_Model):
     arguments: dict[str, int] = {}
     status: CaseStatus
     detail: str = ""
-    first_rank_whole: bool = False
+    whole_ranks: tuple[int, ...] = ()
+    rows: tuple[tuple[int, ...], ...] = ()
     ranks: tuple[RankRow, ...]
     work: tuple[WorkRow, ...] = ()
 

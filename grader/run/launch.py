@@ -17,7 +17,9 @@ from grader.job import Limits
 from grader.run import jail, rank
 from grader.run.workspace import Workspace
 
-_POLL = 0.02  # seconds between two looks of the elastic agent at its ranks; its default is 0.1
+# Seconds between two looks of the elastic agent at its ranks: where one dies, its peers have so long to come
+# as far as they can; nothing else waits for it, because the warden ends the job.
+_POLL = 0.25
 
 
 def main(workspace: Workspace, spec: dict[str, Any], limits: Limits, owner: int | None) -> NoReturn:

@@ -19,6 +19,7 @@ from grader import lazy_dynamo
 from grader.exercises import drive
 from grader.exercises.contract import Case, Exercise, Lab, WrongReturn
 from grader.run import pipes, shares
+from grader.run.clean_slate import CleanSlate
 from grader.run.communication import Communication
 from grader.run.record import Record, describe_error, write
 from grader.run.workspace import Workspace
@@ -43,19 +44,20 @@ def main(folder: str) -> None:
     # until then is the grader's fault.
     os.close(os.open(workspace.go, os.O_RDONLY))
     lab: Lab = importlib.import_module(f"grader.exercises.{spec['lab']}").LAB
-    exercise = lab[spec["exercise"]]
     talk = Communication(status, Path(spec["submission"]), rank)
     talk.watch()
+    slate = CleanSlate(Path(spec["submission"]))
     for index, case in enumerate(Case.from_json(data) for data in spec["cases"]):
         pipes.say(status, "case", case=index)
         talk.begin(workspace.artifacts / f"case{index}-rank{rank}.operations")
         record = Record(run=spec["run_id"], case=index, rank=rank, world_size=world_size)
-        _run_case(lab, exercise, case, spec, record, given.get(index))
+        _run_case(lab, lab[case.exercise], case, spec, record, given.get(index))
         _flush()
         write(record, workspace.artifacts)
         if record.outcome != "returned":
             pipes.say(status, "failed")
             _wait_to_be_ended()
+        slate.wipe()
     pipes.say(status, "finished")
 
 

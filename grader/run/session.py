@@ -94,11 +94,10 @@ class Session:
         spec = {
             "run_id": job.run_id,
             "lab": self._lab,
-            "exercise": job.exercise,
             "world_size": job.world_size,
             "cases": [case.to_json() for case in job.cases],
             "shares": list(job.shares),
-            "limits": vars(self._limits),
+            "limits": {**vars(self._limits), "seconds": min(job.seconds, self._limits.seconds)},
             "launcher": self._launcher,
             "device": self._device,
             "submission": self._place.submission,

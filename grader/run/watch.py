@@ -83,6 +83,9 @@ class Watch:
         while True:
             self._wait_for_news()
             ended = self._over() or self._over_a_limit(time.monotonic())
+            if ended and ended[0] == "died":
+                # A rank may fail by a limit before the limit is seen to be reached.
+                return self._uses_too_much() or ended
             if ended:
                 return ended
 
@@ -150,6 +153,10 @@ class Watch:
         if self._running_since is None or now < self._inspect_at:
             return None
         self._inspect_at = now + _INSPECT_EVERY
+        return self._uses_too_much()
+
+    def _uses_too_much(self) -> tuple[str, str] | None:
+        limits = self._limits
         running = processes.of_job(self._jailed)
         if len(running) > limits.processes:  # a fork bomb leaves no time to look at each
             return "process-limit", f"{limits.processes} processes and threads"

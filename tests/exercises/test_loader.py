@@ -19,9 +19,17 @@ HANDOUT = ROOT / "tests" / "corpus" / "correct" / "handout_form" / "assignment4.
 
 @pytest.fixture(autouse=True)
 def modules_and_paths_stay_as_they_were(monkeypatch):
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+    # The import statement looks in the dictionary that sys.modules was at first: change it, never replace it.
+    replaced = ("__main__", "assignment4", "utils")
+    before = {name: sys.modules[name] for name in replaced if name in sys.modules}
+    for name in ("assignment4", "utils"):
+        sys.modules.pop(name, None)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(sys, "argv", list(sys.argv))
+    yield
+    for name in replaced:
+        sys.modules.pop(name, None)
+    sys.modules.update(before)
 
 
 @pytest.fixture

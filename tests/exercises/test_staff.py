@@ -12,8 +12,7 @@ from tests.run.made import STAFF_UTILS
 
 
 @pytest.fixture
-def ours(monkeypatch):
-    monkeypatch.setattr(sys, "modules", dict(sys.modules))
+def ours():
     return staff.load_staff_utils(STAFF_UTILS)
 
 

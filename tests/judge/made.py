@@ -122,7 +122,7 @@ def result_of(
     case: Case, files: dict[str, bytes], ended: str = "finished", detail: str = "", gone: tuple[int, ...] = ()
 ) -> JobResult:
     ends = tuple(RankEnd(r, True, r not in gone, 0, f"rank {r} says hello\n") for r in range(case.world_size))
-    return JobResult(Job("run-1", case.exercise, case.world_size, (case,)), ended, detail, ends, files)
+    return JobResult(Job("run-1", case.world_size, (case,)), ended, detail, ends, files)
 
 
 def judge(case: Case, result: JobResult, lab: Lab = LAB) -> CaseVerdict:

@@ -33,7 +33,7 @@ def explain(
         for rank, log in enumerate(logs)
     }
     ended = "deadlock" if waits else "finished"
-    result = JobResult(Job("run", "data_parallel", len(logs), (case,)), ended, "", ends, files)
+    result = JobResult(Job("run", len(logs), (case,)), ended, "", ends, files)
     return explain_communication(case, 0, result, values_wrong)
 
 
@@ -53,6 +53,14 @@ def test_collectives_of_another_shape_or_dtype_do_not_fit_together(change: dict[
     assert found is not None
     assert found.code == "collective-mismatch"
     assert "do not fit together" in found.message
+
+
+def test_tensors_that_do_not_fit_are_seen_before_every_rank_has_come() -> None:
+    # gloo may end a rank at once, and with it the job.
+    usual = operation("all_reduce", 12, shape=[4, 4], dtype="torch.float32")
+    found = explain([[usual], [usual | {"shape": [2, 4]}], []])
+    assert found is not None
+    assert (found.code, found.ranks) == ("collective-mismatch", (0, 1, 2))
 
 
 def test_a_rank_that_had_finished_never_arrived_where_the_others_wait() -> None:
@@ -144,5 +152,5 @@ def test_a_forged_log_never_raises(logs: list[bytes]) -> None:
     ends = tuple(RankEnd(rank, True, False, 0, "", {"name": rank}) for rank in range(len(logs)))
     files = {f"case0-rank{rank}.operations": log for rank, log in enumerate(logs)}
     for ended in ("deadlock", "finished"):
-        result = JobResult(Job("run", "data_parallel", len(logs), (case,)), ended, "", ends, files)
+        result = JobResult(Job("run", len(logs), (case,)), ended, "", ends, files)
         explain_communication(case, 0, result, True)

@@ -15,6 +15,8 @@ from grader.exercises.contract import Case
 from grader.job import Job, JobResult, RankEnd
 from grader.judge.baseline import Baseline
 from grader.judge.given import Given
+from grader.judge.record import Work
+from grader.judge.share import cut
 from grader.judge.verdict import CaseVerdict, judge_case
 from tests.grading import COURSE
 from tests.judge.made import TOLERANCE, record, save
@@ -29,7 +31,7 @@ def case_of(exercise: str, **changes: Any) -> Case:
 
 def shares(exercise: str, master_seed: int = 1, **changes: Any) -> list[Tensors]:
     given = Given(LAB, master_seed)
-    job = Job("run", exercise, 4, (case_of(exercise, **changes),))
+    job = Job("run", 4, (case_of(exercise, **changes),))
     made = given.shares(job)
     return [safetensors.torch.load(made[f"case0-rank{rank}"]) for rank in range(4)]
 
@@ -67,9 +69,37 @@ def test_a_stage_is_given_its_layers_the_first_the_inputs_and_the_last_the_targe
 
 
 def test_rank_0_may_be_given_everything() -> None:
-    first, second, *_ = shares("data_parallel", first_rank_whole=True)
+    first, second, *_ = shares("data_parallel", whole_ranks=(0,))
     assert all(value.isfinite().all() for value in first.values())
     assert second["inputs"].isnan().any()
+
+
+def test_rows_that_a_submission_takes_in_its_own_way_may_be_its_share() -> None:
+    rows = tuple(tuple(range(rank, 128, 4)) for rank in range(4))
+    for rank, share in enumerate(shares("data_parallel", rows=rows)):
+        for name in ("inputs", "targets"):
+            known = share[name].isfinite().all(dim=1).nonzero().flatten().tolist()
+            assert known == list(rows[rank])
+
+
+@pytest.mark.parametrize(
+    ("taken", "parts"),
+    [
+        ([[0, 2], [1, 3]], ((0, 2), (1, 3))),
+        ([[2, 3], [0, 1]], ((2, 3), (0, 1))),
+        ([[0, 1], [1, 2]], ()),  # row 1 twice, row 3 not at all
+        ([[0, 1, 2], [3]], ()),
+        ([[0, 1, 2, 3], [0, 1, 2, 3]], ()),
+        ([[0, 1, 2, 3], []], ()),
+        ([[0, 1], [2, 4]], ()),
+        ([[0, 1, 2, 3]], ()),  # rank 1 left nothing
+    ],
+)
+def test_only_equal_parts_of_the_whole_batch_are_a_cut(
+    taken: list[list[int]], parts: tuple[tuple[int, ...], ...]
+) -> None:
+    work = {rank: Work(rows=rows) for rank, rows in enumerate(taken)}
+    assert cut(work, batch=4, world_size=2) == parts
 
 
 def test_the_data_follows_from_the_master_seed_and_from_no_seed_that_a_rank_is_told() -> None:
@@ -94,7 +124,7 @@ def judged(exercise: str, work: dict[str, Any] | None, **changes: Any) -> CaseVe
         if values:
             files[f"case0-rank{rank}.safetensors"] = save(values)
     ends = tuple(RankEnd(rank, True, True, 0) for rank in range(4))
-    result = JobResult(Job("run-1", exercise, 4, (case,)), "finished", "", ends, files)
+    result = JobResult(Job("run-1", 4, (case,)), "finished", "", ends, files)
     return judge_case(LAB, LAB[exercise], case, 0, result, baseline, TOLERANCE)
 
 
@@ -122,15 +152,15 @@ def test_right_values_by_more_than_the_own_part_of_the_work_are_not_parallel(
 
 def test_a_rank_0_that_holds_everything_must_not_do_everything() -> None:
     whole_step = 2 * 2 * 128 * 64 * 32  # forward and weight gradient, two operations each
-    honest = judged("data_parallel", counted([32], whole_step // 4), first_rank_whole=True)
-    unused_forward = judged("data_parallel", counted([32], 3 * whole_step // 4), first_rank_whole=True)
-    everything = judged("data_parallel", counted([32], whole_step), first_rank_whole=True)
+    honest = judged("data_parallel", counted([32], whole_step // 4), whole_ranks=(0,))
+    unused_forward = judged("data_parallel", counted([32], 3 * whole_step // 4), whole_ranks=(0,))
+    everything = judged("data_parallel", counted([32], whole_step), whole_ranks=(0,))
     assert [honest.status, unused_forward.status, everything.status] == ["passed", "passed", "failed"]
     assert everything.findings[0].ranks == (0,)
     assert "100%" in everything.findings[0].message
 
 
 def test_ranks_that_do_next_to_nothing_give_away_work_that_was_not_counted_on_rank_0() -> None:
-    verdict = judged("data_parallel", counted([32], 100), first_rank_whole=True)
+    verdict = judged("data_parallel", counted([32], 100), whole_ranks=(0,))
     assert (verdict.status, verdict.findings[0].code) == ("failed", "not-parallel")
     assert verdict.findings[0].ranks == (0, 1, 2, 3)

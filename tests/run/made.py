@@ -70,7 +70,7 @@ class Runs:
     def job(self, exercise: str, seed: int, world_size: int, **sizes: int) -> JobResult:
         """Run one case of an exercise."""
         case = Case(exercise, "baseline", seed, world_size, sizes)
-        return self.session.run(Job(secrets.token_hex(8), exercise, world_size, (case,)))
+        return self.session.run(Job(secrets.token_hex(8), world_size, (case,)))
 
     def at_once(self, *bodies: str, world_size: int = 1) -> list[JobResult]:
         """Run several, all at the same time."""
