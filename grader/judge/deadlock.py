@@ -29,7 +29,7 @@ def explain_communication(
     were called from other lines, in another order, say anything.
     """
     by_rank = logs(result, case_index)
-    stuck = waiting(result) if _was_running(result, case_index) else {}
+    stuck = waiting(result, case_index) if _was_running(result, case_index) else {}
     if (nobody := _no_such_rank(case, by_rank)) is not None:
         return nobody
     parted = _parted(by_rank)

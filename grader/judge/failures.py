@@ -33,6 +33,10 @@ _LIMITS = {
     ),
 }
 
+# Limits by which a rank may fail in its own code (no thread can be started, the disk is full) just before
+# the run is stopped.
+_USED_UP = ("memory-limit", "process-limit", "output-limit")
+
 
 def explain_failures(
     case: Case, case_index: int, result: JobResult, artifacts: Sequence[RankArtifact], file: str
@@ -42,6 +46,9 @@ def explain_failures(
     ``file`` is the lab's, for messages that have no better place.
     """
     own = [found for artifact in artifacts if (found := _own_failure(artifact, case.check, file))]
+    if own and result.ended in _USED_UP:
+        ranks = tuple(artifact.rank for artifact in artifacts if not artifact.returned)
+        return (_over_a_limit(case, result, ranks),)
     if own:
         return merge_findings(own)
     gone = tuple(artifact.rank for artifact in artifacts if artifact.record is None)
@@ -71,9 +78,8 @@ def _explain_gone(
     case: Case, case_index: int, result: JobResult, artifacts: Sequence[RankArtifact], gone: tuple[int, ...]
 ) -> list[Finding]:
     detail = clean_line(result.detail, 200)
-    shown = f" ({detail})" if detail else ""
     if result.ended in _LIMITS:
-        return [Finding(result.ended, _LIMITS[result.ended].format(detail=shown), case.check, gone)]
+        return [_over_a_limit(case, result, gone)]
     ends = {end.rank: end for end in result.ranks}
     left = tuple(
         rank for rank in gone if rank in ends and not ends[rank].finished and ends[rank].case >= case_index
@@ -89,6 +95,11 @@ def _explain_gone(
     reasons = {artifact.rank: artifact.problem for artifact in artifacts}
     why = "; ".join(f"rank {rank}: {clean_line(reasons[rank])}" for rank in gone)
     return [Finding("rank-missing", f"Some ranks left no result that can be read ({why}).", case.check, gone)]
+
+
+def _over_a_limit(case: Case, result: JobResult, ranks: tuple[int, ...]) -> Finding:
+    shown = f" ({clean_line(result.detail, 200)})" if result.detail else ""
+    return Finding(result.ended, _LIMITS[result.ended].format(detail=shown), case.check, ranks)
 
 
 def _left_early(detail: str, check: str, ranks: tuple[int, ...]) -> Finding:

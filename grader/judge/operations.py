@@ -91,9 +91,11 @@ def parse_operation(data: object) -> Operation | None:
         return None
 
 
-def waiting(result: JobResult) -> Mapping[int, Operation]:
-    """The operation in which each rank stood still when the job was ended as a deadlock."""
-    found = {end.rank: parse_operation(end.waits) for end in result.ranks if end.waits is not None}
+def waiting(result: JobResult, case_index: int) -> Mapping[int, Operation]:
+    """The operation of this case in which each rank stood still when the job was ended as a deadlock. A rank
+    that waits in a later case has come through this one."""
+    here = [end for end in result.ranks if end.waits is not None and end.case == case_index]
+    found = {end.rank: parse_operation(end.waits) for end in here}
     return {rank: operation for rank, operation in found.items() if operation is not None}
 
 

@@ -63,3 +63,19 @@ def test_a_change_whose_text_does_not_occur_exactly_once_is_an_error(tmp_path: P
     )
     with pytest.raises(ValueError, match=r"replace 1 occurs \d+ times"):
         load_case(tmp_path)
+
+
+# Section 7 of the design, and what has come since.
+CODES = """
+syntax-error import-error function-missing todo-left exception early-exit killed memory-limit time-limit
+output-limit process-limit deadlock collective-mismatch rank-never-arrived send-recv-order message-mismatch
+wrong-type shape-mismatch dtype-mismatch not-finite rank-missing ranks-disagree comparison-missing no-update
+gradient-not-averaged gradient-averaged-twice accumulation-not-scaled gradients-not-cleared step-inside-loop
+stepped-twice initial-weight-changed first-micro-batch-only last-micro-batch-only own-slice-only
+same-slice-on-every-rank shard-order shard-repeated wrong-slice input-gradient-wrong gradient-scaled
+not-parallel hard-coded wrong-values
+"""
+
+
+def test_every_code_of_a_finding_has_a_wrong_case() -> None:
+    assert {expectation(folder)["finding"] for folder in cases("wrong")} == set(CODES.split())

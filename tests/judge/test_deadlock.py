@@ -71,6 +71,19 @@ def test_a_rank_that_had_finished_never_arrived_where_the_others_wait() -> None:
     assert "Rank 1 had finished" in found.message
 
 
+def test_a_rank_that_waits_in_a_later_case_has_finished_with_this_one() -> None:
+    reduce = operation("all_reduce", 12)
+    case = Case("data_parallel", "baseline", 7, 2)
+    ends = (RankEnd(0, True, False, 0, "", reduce), RankEnd(1, True, False, 1, "", operation("barrier", 0)))
+    files = {"case0-rank0.operations": json.dumps(reduce).encode()}
+    found = explain_communication(
+        case, 0, JobResult(Job("run", 2, (case, case)), "deadlock", "", ends, files), False
+    )
+    assert found is not None
+    assert (found.code, found.ranks, found.line) == ("rank-never-arrived", (0,), 12)
+    assert "Rank 1 had finished" in found.message
+
+
 def test_two_ranks_that_both_send_first_wait_for_each_other() -> None:
     to_one, to_zero = operation("send", 20, dst=1), operation("send", 22, dst=0)
     found = explain([[to_one], [to_zero]], {0: to_one, 1: to_zero})

@@ -126,6 +126,14 @@ def test_a_rank_that_a_signal_ended_was_killed():
     assert "SIGABRT" in verdict.findings[0].message
 
 
+@pytest.mark.parametrize("ended", ["memory-limit", "output-limit", "process-limit"])
+def test_an_exception_just_before_the_run_used_up_what_it_may_is_its_consequence(ended):
+    left = {2: raised(CASE, 2, "RuntimeError", "can't start new thread"), **right(0, 1, 3)}
+    (finding,) = judge_ranks(CASE, left, ended=ended, detail="256 processes").findings
+    assert (finding.code, finding.ranks) == (ended, (2,))
+    assert "256 processes" in finding.message
+
+
 @pytest.mark.parametrize("ended", ["time-limit", "memory-limit", "output-limit", "process-limit"])
 def test_a_limit_is_named_with_its_value_and_the_ranks_that_had_not_come_back(ended):
     (finding,) = judge_ranks(CASE, right(0), ended=ended, gone=(1, 2, 3), detail="20 s").findings
