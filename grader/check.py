@@ -113,7 +113,16 @@ def _grade(
     waited = time.monotonic()
     timings.spans.append(("import torch (sandbox)", 0.0, session.import_seconds()))
     timings.add("wait for the sandbox", waited)
-    grading = Grading(session, lab, baseline, given, rubric.tolerance, timings, progress.settled)
+    grading = Grading(
+        session,
+        lab,
+        baseline,
+        given,
+        rubric.tolerance,
+        timings,
+        rubric.limits.submission_seconds,
+        progress.settled,
+    )
     verdicts = grading.grade(jobs, _JOBS_AT_ONCE)
     facts = RunFacts(
         seed=options.seed,

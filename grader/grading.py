@@ -45,7 +45,7 @@ class Timings:
 
 @dataclass(frozen=True)
 class Grading:
-    """All that is needed to turn a job into verdicts.
+    """All that is needed to turn a job into verdicts. ``seconds`` may pass for all jobs of the submission.
 
     ``on_job`` is called after each job, from the thread that ran it, with what was run and how many of
     the cases that it settled.
@@ -57,7 +57,9 @@ class Grading:
     given: Given
     tolerance: float
     timings: Timings
+    seconds: float = float("inf")
     on_job: Callable[[Job, int], None] = lambda job, settled: None
+    _begun: float = field(default_factory=time.monotonic, init=False)
 
     def grade(self, jobs: Iterable[Job], at_once: int) -> list[CaseVerdict]:
         """The verdict on every case of ``jobs``, in their order; ``at_once`` jobs run at the same time."""
@@ -132,7 +134,13 @@ class Grading:
 
     def _run_and_judge(self, job: Job) -> Sequence[CaseVerdict]:
         begun = time.monotonic()
-        result = self.runner.run(replace(job, shares=self.given.shares(job)))
+        left = self._begun + self.seconds - begun
+        if left > 0:
+            result = self.runner.run(
+                replace(job, shares=self.given.shares(job), seconds=min(job.seconds, left))
+            )
+        else:
+            result = JobResult(job, "time-limit", f"{self.seconds:g} s for the submission as a whole")
         self.timings.add(f"job {_names(job)} x{job.world_size}", begun)
         begun = time.monotonic()
         verdicts = [

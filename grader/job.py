@@ -13,13 +13,14 @@ from grader.exercises.contract import Case
 
 @dataclass(frozen=True)
 class Limits:
-    """What one job may use. Megabytes are 2**20 bytes."""
+    """What one job may use, and what each rank may leave of a case. Megabytes are 2**20 bytes."""
 
     seconds: float = 20.0
     memory_mb: int = 4096
     processes: int = 256
     disk_mb: int = 64
     output_kb: int = 1024
+    artifact_mb: int = 16
 
 
 @dataclass(frozen=True)

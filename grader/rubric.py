@@ -46,10 +46,11 @@ class _Part(BaseModel):
 
 
 class RunLimits(_Part):
-    """``[limits]``: what one job may use (see `grader.job.Limits`), and what one rank may leave behind.
+    """``[limits]``: what one job may use (see `grader.job.Limits`), and a submission.
 
     ``seconds`` of wall time; ``memory_mb`` and ``processes`` of all ranks together; ``disk_mb`` of
-    files; ``output_kb`` of printed text for each rank; ``artifact_mb`` of tensors for each rank and case.
+    files; ``output_kb`` of printed text for each rank; ``artifact_mb`` of tensors for each rank and case;
+    ``submission_seconds`` for all jobs of a submission.
     """
 
     seconds: Annotated[float, Field(gt=0)] = Limits.seconds
@@ -57,10 +58,11 @@ class RunLimits(_Part):
     processes: Positive = Limits.processes
     disk_mb: Positive = Limits.disk_mb
     output_kb: Positive = Limits.output_kb
-    artifact_mb: Positive = 16
+    artifact_mb: Positive = Limits.artifact_mb
+    submission_seconds: Annotated[float, Field(gt=0)] = 900.0
 
     def for_job(self) -> Limits:
-        return Limits(**self.model_dump(exclude={"artifact_mb"}))
+        return Limits(**self.model_dump(exclude={"submission_seconds"}))
 
 
 class HandInLimits(_Part):

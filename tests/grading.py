@@ -15,8 +15,12 @@ COURSE = find_course(Path(__file__).parent)
 
 
 def cases(kind: str) -> list[str]:
-    """The names of the corpus cases of a kind: "correct" or "wrong"."""
-    return sorted(folder.name for folder in (CORPUS / kind).iterdir() if folder.is_dir())
+    """The names of the corpus cases of a kind: "correct", "wrong" or "hostile"."""
+    return sorted(
+        folder.name
+        for folder in (CORPUS / kind).iterdir()
+        if folder.is_dir() and folder.name != "__pycache__"
+    )
 
 
 def grade(case: str, folder: Path, **options: object) -> Report:
@@ -28,11 +32,18 @@ def grade(case: str, folder: Path, **options: object) -> Report:
     return grade_path(submission, **options)
 
 
-def grade_path(path: Path, limits: Mapping[str, float] | None = None, **options: object) -> Report:
-    """The report on a submission, at a fixed master seed; ``limits`` replace some of the rubric's."""
+def grade_path(
+    path: Path, limits: Mapping[str, float] | None = None, hidden: int | None = None, **options: object
+) -> Report:
+    """The report on a submission, at a fixed master seed; ``limits`` replace some of the rubric's, and only
+    the first ``hidden`` of its hidden cases are asked."""
     chosen = Options(**{"seed": 20, **options})  # type: ignore[arg-type]
     rubric = load_rubric(COURSE.rubric_path)
-    narrowed = rubric.model_copy(update={"limits": rubric.limits.model_copy(update=limits or {})})
+    changes = {
+        "limits": rubric.limits.model_copy(update=limits or {}),
+        "hidden": rubric.hidden[:hidden],
+    }
+    narrowed = rubric.model_copy(update=changes)
     return check(path, COURSE, narrowed, chosen, Progress()).report
 
 

@@ -13,6 +13,8 @@ import pytest
 from tests.corpus import CORPUS
 from tests.grading import cases, exercise, grade, verdicts
 
+_START_IN_THEIR_OWN_WAY = ("handout_form", "main_guard", "module_globals", "one_f_one_b", "single_file")
+
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 
@@ -38,10 +40,12 @@ def test_a_wrong_submission_loses_marks_in_its_own_exercise_only(name: str, tmp_
 
 
 def _launches() -> Iterator[object]:
-    """Every case, asked what it is about. The real command takes both cores for half a minute each, so of
-    the wrong ones only the first of each exercise is among the usual tests; ``make launchers`` runs all."""
+    """Every case, asked what it is about. The real command takes both cores for half a minute each, so only
+    the right forms that start in their own way and the first wrong one of each exercise are among the usual
+    tests; ``make launchers`` runs all."""
     for name in cases("correct"):
-        yield f"correct/{name}", "script", None
+        marks = [] if name in _START_IN_THEIR_OWN_WAY else [pytest.mark.exhaustive]
+        yield pytest.param(f"correct/{name}", "script", None, marks=marks)
     seen: set[str] = set()
     for name in cases("wrong"):
         expected = _expected(name)

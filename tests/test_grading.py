@@ -151,3 +151,12 @@ def test_verdicts_of_several_exercises_come_in_the_order_of_the_cases() -> None:
     assert [(verdict.case, verdict.status) for verdict in verdicts] == [
         (MIXED[2], "failed"), (MIXED[3], "failed"), (MIXED[0], "passed"), (MIXED[1], "passed"),
     ]  # fmt: skip
+
+
+def test_a_submission_has_a_time_of_its_own_beyond_which_no_job_is_run() -> None:
+    ranks = Ranks(lambda job, index: right(job.cases[index]))
+    grading = Grading(ranks, LAB, baseline_of(), Given(LAB, 1), TOLERANCE, Timings(), seconds=0)
+    (verdict,) = grading.grade([Job("run-1", 2, CASES[:1])], at_once=1)
+    assert (verdict.status, [found.code for found in verdict.findings]) == ("failed", ["time-limit"])
+    assert "0 s for the submission as a whole" in verdict.findings[0].message
+    assert ranks.jobs == []

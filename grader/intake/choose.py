@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from grader.intake.entries import REGULAR, Entry
 from grader.intake.errors import IntakeError, shown
 from grader.intake.limits import IntakeLimits
-from grader.intake.names import junk_in, why_not_staged
+from grader.intake.names import junk_in, plain, why_not_staged
 
 Folder = tuple[str, ...]
 
@@ -45,19 +45,50 @@ def choose(name: str, entries: Sequence[Entry], lab_files: tuple[str, ...], limi
         )
 
     _refuse_paths_through_files(name, wanted)
+    wanted, renamed = _with_plain_names(name, wanted, lab_files)
     home, others, notes = _home(name, wanted, lab_files)
     files: list[tuple[str, Entry]] = []
     for entry in wanted:
-        if reason := _reason(entry, home, others):
+        if reason := _reason(entry, home, others, lab_files):
             ignored[shown(entry.path)] = reason
         else:
             files.append(("/".join(entry.parts[len(home) :]), entry))
     _check_staged(name, files, limits)
-    return Choice(tuple(sorted(files, key=lambda file: file[0])), tuple(sorted(ignored.items())), notes)
+    return Choice(
+        tuple(sorted(files, key=lambda file: file[0])), tuple(sorted(ignored.items())), (*renamed, *notes)
+    )
 
 
-def _reason(entry: Entry, home: Folder, others: tuple[Folder, ...]) -> str | None:
+def _with_plain_names(
+    name: str, wanted: list[Entry], lab_files: tuple[str, ...]
+) -> tuple[list[Entry], tuple[str, ...]]:
+    """The entries and notes. Where no lab file is there by its own name, the one that is meant is renamed."""
+    if any(entry.parts[-1] in lab_files for entry in wanted):
+        return wanted, ()
+    by_plain_name = {plain(file): file for file in lab_files}
+    meant = [entry for entry in wanted if plain(entry.parts[-1]) in by_plain_name]
+    if not meant:
+        return wanted, ()
+    if len(meant) > 1:
+        raise IntakeError(
+            f"{shown(name)} holds {shown(meant[0].path)} and {shown(meant[1].path)}, and neither has the name"
+            f" {' or '.join(lab_files)}.",
+            "The grader cannot tell which of them is meant.",
+            "Hand in only one, under that name.",
+        )
+    (entry,) = meant
+    file = by_plain_name[plain(entry.parts[-1])]
+    others = [other for other in wanted if other is not entry]
+    return [replace(entry, parts=(*entry.parts[:-1], file)), *others], (
+        f"{shown(entry.parts[-1])} was taken as {file}.",
+    )
+
+
+def _reason(entry: Entry, home: Folder, others: tuple[Folder, ...], lab_files: tuple[str, ...]) -> str | None:
     """Why this file is not staged; None if it is."""
+    inside = "/".join(entry.parts[len(home) :])
+    if inside not in lab_files and inside.casefold() in lab_files:
+        return f"another spelling of {inside.casefold()}"
     if entry.parts[: len(home)] != home:
         return f"outside the folder {_words(home)}"
     if any(entry.parts[: len(other)] == other for other in others):
@@ -142,9 +173,16 @@ def _refuse_kind(name: str, entry: Entry) -> IntakeError:
 
 def _nothing_gradable(name: str, wanted: Sequence[Entry], lab_files: tuple[str, ...]) -> IntakeError:
     paths = sorted((entry.path for entry in wanted), key=lambda path: (not path.endswith(".py"), path))
+    advice = f"Give your file the name {' or '.join(lab_files)} and hand it in again."
+    if any(path.casefold().endswith(".ipynb") for path in paths):
+        advice = f"Export the notebook as a Python script, and hand that in as {' or '.join(lab_files)}."
+    if any(path.casefold().endswith((".zip", ".tar", ".gz", ".xz")) for path in paths):
+        advice = (
+            "An archive inside the archive is not opened: hand in the inner one, or the files themselves."
+        )
     more = f" and {len(paths) - 5} more" if len(paths) > 5 else ""
     return IntakeError(
         f"{shown(name)} holds no {' or '.join(lab_files)}, only {', '.join(map(shown, paths[:5]))}{more}.",
         "There is nothing to grade in it.",
-        f"Give your file the name {' or '.join(lab_files)} and hand it in again.",
+        advice,
     )

@@ -66,7 +66,7 @@ def open_source(path: Path, lab_files: tuple[str, ...], limits: IntakeLimits) ->
             "It is damaged, was cut off, or is a single compressed file.",
             "Hand in a zip, a tar.gz, or the .py file itself.",
         )
-    if name.endswith(".py"):
+    if name.casefold().endswith(".py"):
         return _single_file(name, data, digest, lab_files)
     raise _unknown(name, data, lab_files)
 
@@ -89,8 +89,9 @@ def _unknown(name: str, data: bytes, lab_files: tuple[str, ...]) -> IntakeError:
     if kind is None and name.endswith(".ipynb"):
         kind = "a notebook"
     seen = f"{shown(name)} is {kind}." if kind else f"{shown(name)} is neither an archive nor a .py file."
+    advice = f"Hand in {' or '.join(lab_files)} in one of these forms."
+    if kind == "a notebook":
+        advice = f"Export it as a Python script, and hand that in as {' or '.join(lab_files)}."
     return IntakeError(
-        seen,
-        "The grader takes a zip, a tar.gz or tar.xz, a directory, or the .py file itself.",
-        f"Hand in {' or '.join(lab_files)} in one of these forms.",
+        seen, "The grader takes a zip, a tar.gz or tar.xz, a directory, or the .py file itself.", advice
     )

@@ -41,6 +41,16 @@ LONGEST_PART = 255
 LONGEST_PATH = 1000
 
 
+_COPY = re.compile(r"(\(\d+\)|copy)$")
+
+
+def plain(file: str) -> str:
+    """A file's name as its owner meant it: without the case, spaces, dashes and underscores that people vary,
+    and without what a browser or a file manager appends to a second copy (``assignment4 (1).py``)."""
+    stem, dot, suffix = file.casefold().rpartition(".")
+    return re.sub(_COPY, "", re.sub(r"[\s_-]+", "", stem)) + dot + suffix
+
+
 def parts_of(name: str, archive: str) -> tuple[str, ...]:
     """The pieces of a member's name, folders first; backslashes count as slashes, as Windows wrote them.
 

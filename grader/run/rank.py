@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import resource
 import signal
 import site
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,11 +27,13 @@ from grader.run.communication import Communication
 from grader.run.record import Record, describe_error, write
 from grader.run.workspace import Workspace
 
+_FILES_KEPT = 32
 
-def main(folder: str) -> None:
+
+def main(folder: str) -> NoReturn:
     """Run this rank's part of the job in ``folder``. The elastic agent has set RANK and its like.
 
-    Does not return when the student's code raised.
+    Does not return: the warden ends the process.
     """
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)  # the agent's handlers were inherited
@@ -50,8 +55,9 @@ def main(folder: str) -> None:
     for index, case in enumerate(Case.from_json(data) for data in spec["cases"]):
         pipes.say(status, "case", case=index)
         talk.begin(workspace.artifacts / f"case{index}-rank{rank}.operations")
-        record = Record(run=spec["run_id"], case=index, rank=rank, world_size=world_size)
-        _run_case(lab, lab[case.exercise], case, spec, record, given.get(index))
+        record = Record(spec["run_id"], index, rank, world_size, spec["limits"]["artifact_mb"])
+        with _fewer_files():
+            _run_case(lab, lab[case.exercise], case, spec, record, given.get(index))
         _flush()
         write(record, workspace.artifacts)
         if record.outcome != "returned":
@@ -59,11 +65,23 @@ def main(folder: str) -> None:
             _wait_to_be_ended()
         slate.wipe()
     pipes.say(status, "finished")
+    _wait_to_be_ended()
+
+
+@contextmanager
+def _fewer_files() -> Iterator[None]:
+    """Student code that opens files without end must leave some for its record."""
+    usual = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(0, usual[0] - _FILES_KEPT), usual[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, usual)
 
 
 def _wait_to_be_ended() -> NoReturn:
-    """A rank that failed stays, so that its peers do not fail by its absence: they come as far as they can,
-    and what each leaves does not depend on who was quicker. The warden ends the job."""
+    """A rank that failed or is done stays, so that its peers do not fail by its absence: they come as far as
+    they can, and what each leaves does not depend on who was quicker. The warden ends the job."""
     while True:
         time.sleep(3600)
 

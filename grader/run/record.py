@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from safetensors.torch import save_file
 
+from grader.job import Limits
+
 _TEXT = 2000  # characters of a student's text that a record holds
 _TRACEBACK = 4000
-_TENSOR_BYTES = 32 << 20
 # Those that a safetensors file can hold, as every version of it reads them.
 _FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
@@ -31,6 +32,7 @@ class Record:
     case: int
     rank: int
     world_size: int
+    artifact_mb: int = Limits.artifact_mb
     outcome: str = ""
     message: str = ""
     error: dict[str, Any] | None = None
@@ -44,12 +46,14 @@ class Record:
     def returned(self, values: dict[str, object]) -> None:
         """Keep what the student's code gave back, by name; say of each value what it is."""
         self.outcome = "returned"
+        left = self.artifact_mb << 20
         for name, value in values.items():
-            problem = _why_not_plain(value)
+            problem = _why_not_plain(value) or _too_large(value, left, self.artifact_mb)
             if problem:
                 self.problems[name] = problem
                 continue
             assert isinstance(value, torch.Tensor)
+            left -= value.numel() * value.element_size()
             self.tensors[name] = {"dtype": str(value.dtype), "shape": list(value.shape)}
             self.values[name] = value
 
@@ -73,9 +77,14 @@ def _why_not_plain(value: object) -> str:
         return f"it is no plain dense tensor (layout {value.layout}, device {value.device})"
     if value.dtype not in _DTYPES:
         return f"it has dtype {value.dtype}"
-    if value.numel() * value.element_size() > _TENSOR_BYTES:
-        return f"it has shape {list(value.shape)}: more than {_TENSOR_BYTES >> 20} MiB"
     return ""
+
+
+def _too_large(value: object, left: int, artifact_mb: int) -> str:
+    assert isinstance(value, torch.Tensor)
+    if value.numel() * value.element_size() <= left:
+        return ""
+    return f"it has shape {list(value.shape)}: the tensors of a rank are more than {artifact_mb} MiB together"
 
 
 def write(record: Record, folder: Path) -> None:

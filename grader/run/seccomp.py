@@ -1,8 +1,8 @@
 """A filter of system calls for the processes of a job, whatever user they run as.
 
-Refused is what gives memory that belongs to no process, so that no limit of ours would see it, and what
-reaches beyond namespaces (keyrings hold the instructor's tickets). A call that is refused answers as on a
-kernel that does not have it, so that libraries fall back on something else.
+Refused is what gives memory that belongs to no process, so that no limit of ours would see it, what reaches
+beyond namespaces (keyrings hold the instructor's tickets), and what reaches into other processes. A call that
+is refused answers as on a kernel that does not have it, so that libraries fall back on something else.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ _NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # offsets into struct seccomp_data
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.ENOSYS
 _X32 = 0x40000000  # x86_64's second set of numbers for the same calls
 
-# memfd_create, memfd_secret; shmget, msgget; add_key, request_key, keyctl; bpf, userfaultfd, perf_event_open
+# memfd_create, memfd_secret; shmget, msgget; add_key, request_key, keyctl; bpf, userfaultfd, perf_event_open;
+# ptrace, process_vm_readv, process_vm_writev
 _REFUSED = {
-    "x86_64": (0xC000003E, (319, 447, 29, 68, 248, 249, 250, 321, 323, 298)),
-    "aarch64": (0xC00000B7, (279, 447, 194, 186, 217, 218, 219, 280, 282, 241)),
+    "x86_64": (0xC000003E, (319, 447, 29, 68, 248, 249, 250, 321, 323, 298, 101, 310, 311)),
+    "aarch64": (0xC00000B7, (279, 447, 194, 186, 217, 218, 219, 280, 282, 241, 117, 270, 271)),
 }
 
 

@@ -118,8 +118,8 @@ def test_an_archive_without_files_is_refused(intake, form):
 
 
 def test_without_the_labs_file_the_names_that_were_there_are_told(intake):
-    message = intake.refused("a.zip", zip_of({"assignment_4.py": SOURCE, "run.log": b""}))
-    assert "holds no assignment4.py, only assignment_4.py, run.log" in message
+    message = intake.refused("a.zip", zip_of({"homework.py": SOURCE, "run.log": b""}))
+    assert "holds no assignment4.py, only homework.py, run.log" in message
 
 
 def test_two_copies_at_the_same_depth_are_refused_with_both_names(intake):

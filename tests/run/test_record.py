@@ -53,7 +53,7 @@ class Sub(torch.Tensor):
         (torch.ones(2).to_sparse(), "no plain dense tensor"),
         (torch.ones(2, device="meta"), "no plain dense tensor"),
         (torch.ones(2, dtype=torch.complex128), "dtype torch.complex128"),
-        (torch.ones(1).expand(1 << 30), "more than 32 MiB"),
+        (torch.ones(1).expand(1 << 30), "more than 16 MiB"),
     ],
 )
 def test_what_is_no_plain_tensor_is_a_problem_with_a_reason(tmp_path, value, why):
