@@ -1,7 +1,7 @@
 # Everything runs in .venv. On a fresh Debian machine each target sets up what it needs.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test launchers lint bench mutants soak clean
+.PHONY: help setup demo test launchers fuzz lint bench mutants soak clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -10,7 +10,7 @@ READY := .venv/.ready
 help:
 	@echo "make demo   set up, then grade the example submission"
 	@echo "make test   set up, then run the whole suite"
-	@echo "make setup | lint | bench | mutants | soak | clean"
+	@echo "make setup | lint | bench | launchers | fuzz | mutants | soak | clean"
 
 setup: $(READY)
 
@@ -49,6 +49,9 @@ test: setup
 # What `make test` leaves out: every corpus case by the real torchrun, compared with forked ranks.
 launchers: setup
 	$(BIN)/python -m pytest -n 2 -m "slow or exhaustive" tests/test_corpus.py -k torchrun
+
+fuzz: setup
+	$(BIN)/python -m pytest -n 2 -m fuzz --hypothesis-profile=long
 
 lint: setup
 	$(BIN)/ruff check

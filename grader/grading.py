@@ -80,20 +80,28 @@ class Grading:
                 raise
 
     def _together(self, job: Job) -> dict[int, CaseVerdict]:
-        """What passes, by place in the job, when all exercises are asked in one job. Only that counts:
-        the rest is asked again, and in a right submission there is no rest."""
-        if len(job.exercises) == 1:
-            return {}
-        verdicts = self._run_and_judge(replace(job, seconds=_SECONDS_TOGETHER))
-        passed = {i: verdict for i, verdict in enumerate(verdicts) if verdict.status == "passed"}
-        self.on_job(job, len(passed))
+        """What passes, by place in the job, when exercises are asked in one job. Only that counts: the rest
+        is asked again, and in a right submission there is no rest. Behind an exercise that ended the job, the
+        others go on without it for as long as something passes."""
+        passed: dict[int, CaseVerdict] = {}
+        places = list(range(len(job.cases)))
+        while len({job.cases[place].exercise for place in places}) > 1:
+            attempt = replace(_with(job, places), run_id=secrets.token_hex(8), seconds=_SECONDS_TOGETHER)
+            verdicts, stopped = self._run_and_judge(attempt)
+            news = {p: v for p, v in zip(places, verdicts, strict=True) if v.status == "passed"}
+            passed |= news
+            self.on_job(attempt, len(news))
+            if stopped is None or not news:
+                break
+            at_fault = attempt.cases[stopped].exercise
+            places = [place for place in places[stopped + 1 :] if job.cases[place].exercise != at_fault]
         return passed
 
     def _settle(self, job: Job) -> list[CaseVerdict]:
         settled: dict[int, CaseVerdict] = {}
         pending = list(range(len(job.cases)))
         while pending:
-            attempt = replace(job, run_id=secrets.token_hex(8), cases=tuple(job.cases[i] for i in pending))
+            attempt = replace(_with(job, pending), run_id=secrets.token_hex(8))
             verdicts = dict(zip(pending, self._attempt(attempt), strict=True))
             # The first case ran in a fresh process, so its verdict stands; of the others, only what passed.
             final = {i: v for i, v in verdicts.items() if i == pending[0] or v.status == "passed"}
@@ -127,12 +135,13 @@ class Grading:
 
     def _attempt(self, job: Job) -> Sequence[CaseVerdict]:
         """Run and judge a job; once more when the grader could not carry it out."""
-        verdicts = self._run_and_judge(job)
+        verdicts, _ = self._run_and_judge(job)
         if verdicts[0].status == "error":
-            verdicts = self._run_and_judge(replace(job, run_id=secrets.token_hex(8)))
+            verdicts, _ = self._run_and_judge(replace(job, run_id=secrets.token_hex(8)))
         return verdicts
 
-    def _run_and_judge(self, job: Job) -> Sequence[CaseVerdict]:
+    def _run_and_judge(self, job: Job) -> tuple[Sequence[CaseVerdict], int | None]:
+        """The verdicts, and the place of the case in which the job ended before its time."""
         begun = time.monotonic()
         left = self._begun + self.seconds - begun
         if left > 0:
@@ -148,7 +157,9 @@ class Grading:
             for index, case in enumerate(job.cases)
         ]
         self.timings.add(f"comparison {_names(job)} x{job.world_size}", begun)
-        return verdicts
+        begun_last = max((end.case for end in result.ranks), default=-1)
+        finished = result.ended == "finished" or begun_last not in range(len(job.cases))
+        return verdicts, None if finished else begun_last
 
 
 def _apart(job: Job, passed: Collection[int]) -> Iterator[tuple[list[int], Job]]:
@@ -156,7 +167,12 @@ def _apart(job: Job, passed: Collection[int]) -> Iterator[tuple[list[int], Job]]
     left = [place for place in range(len(job.cases)) if place not in passed]
     for name in job.exercises:
         if places := [place for place in left if job.cases[place].exercise == name]:
-            yield places, replace(job, cases=tuple(job.cases[place] for place in places))
+            yield places, _with(job, places)
+
+
+def _with(job: Job, places: Iterable[int]) -> Job:
+    """The job with these of its cases only."""
+    return replace(job, cases=tuple(job.cases[place] for place in places))
 
 
 def _names(job: Job) -> str:

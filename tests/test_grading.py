@@ -30,7 +30,8 @@ class Ranks:
         for index, case in enumerate(job.cases):
             returned = self.answer(job, index)
             if isinstance(returned, str):
-                return JobResult(job, returned, "disk full", files=files)
+                ends = tuple(RankEnd(rank, True, False, index) for rank in range(job.world_size))
+                return JobResult(job, returned, "disk full", ranks=ends, files=files)
             for rank in range(job.world_size):
                 said = record(case, rank, returned) | {"run": job.run_id, "case": index}
                 files[f"case{index}-rank{rank}.json"] = json.dumps(said).encode()
@@ -140,6 +141,19 @@ def test_a_failure_among_other_exercises_is_no_verdict_even_in_the_first_case() 
     assert [verdict.status for verdict in verdicts] == ["passed"] * 4
     assert [job.cases for job in ranks.jobs] == [MIXED, MIXED[:2], MIXED[2:]]
     assert ranks.jobs[0].seconds < ranks.jobs[1].seconds
+
+
+def test_behind_an_exercise_that_ends_the_job_the_others_go_on_together() -> None:
+    names = ("data_parallel", "column_parallel", "row_parallel")
+    cases = tuple(Case(name, "hidden", seed, 2) for name in names for seed in (3, 5))
+
+    def hangs(job: Job, index: int) -> Tensors | str:
+        case = job.cases[index]
+        return "time-limit" if case == cases[1] else right(case)
+
+    verdicts, ranks = grade(cases, hangs)
+    assert [verdict.status for verdict in verdicts] == ["passed", "failed", *["passed"] * 4]
+    assert [job.cases for job in ranks.jobs] == [cases, cases[2:], cases[1:2]]
 
 
 def test_verdicts_of_several_exercises_come_in_the_order_of_the_cases() -> None:

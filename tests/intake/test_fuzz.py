@@ -7,7 +7,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.intake import IntakeError, IntakeLimits, take_in
@@ -54,7 +55,7 @@ def survives(data: bytes, name: str = "alice.zip") -> None:
         assert {path.name for path in root.iterdir()} <= {name, "staging"}
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.fuzz
 @given(files=FILES, form=FORM)
 def test_any_names_in_an_archive_stay_inside_the_staging_directory(files, form):
     with warnings.catch_warnings():
@@ -66,7 +67,7 @@ def test_any_names_in_an_archive_stay_inside_the_staging_directory(files, form):
     survives(data)
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.fuzz
 @given(
     form=FORM,
     changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=8),
@@ -81,7 +82,7 @@ def test_any_damage_to_an_archive_ends_in_files_or_in_one_error(form, changes, c
     survives(bytes(data[: len(data) - int(cut * cut * len(data))]))
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.fuzz
 @given(
     data=st.binary(max_size=2000),
     head=st.sampled_from([b"", b"PK\x03\x04", b"\x1f\x8b\x08", b"\xfd7zXZ\x00", b"BZh9"]),

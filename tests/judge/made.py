@@ -64,6 +64,7 @@ LAB = Lab(
         ),
         _weight("data_parallel"),
         _weight("column_parallel"),
+        _weight("row_parallel"),
         _weight("grad_accumulation", ranks_asked="first", arguments={"accumulation_steps": 4}),
         Exercise(
             "pipeline", "Pipeline", ("pipeline_step",),

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.exercises.contract import Case
@@ -158,7 +158,7 @@ def test_a_rank_that_stopped_early_is_no_mismatch() -> None:
     assert explain([[reduce, reduce], [reduce]], values_wrong=True) is None
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.fuzz
 @given(st.lists(st.binary(max_size=200), min_size=2, max_size=4))
 def test_a_forged_log_never_raises(logs: list[bytes]) -> None:
     case = Case("data_parallel", "baseline", 7, len(logs))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.judge.artifacts import read_artifacts
@@ -157,13 +157,13 @@ json_values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.fuzz
 @given(st.binary(max_size=400), st.binary(max_size=400))
 def test_random_bytes_never_raise_and_never_pass(record_bytes, tensor_bytes):
     assert judged_with(record_bytes, tensor_bytes).status == "failed"
 
 
-@settings(max_examples=300, deadline=None)
+@pytest.mark.fuzz
 @given(st.sampled_from(sorted(GOOD)), json_values, st.integers(0, 2**16))
 def test_a_record_with_any_key_changed_gives_a_verdict(key, value, flip):
     data = bytearray(save(RIGHT))
@@ -174,7 +174,7 @@ def test_a_record_with_any_key_changed_gives_a_verdict(key, value, flip):
         assert rank.max_diff is None or rank.max_diff < float("inf")
 
 
-@settings(max_examples=100, deadline=None)
+@pytest.mark.fuzz
 @given(st.binary(max_size=200))
 def test_every_tensor_that_is_read_is_a_plain_one(tail):
     files = {"case0-rank0.json": changed(rank=0), "case0-rank0.safetensors": save(RIGHT) + tail}

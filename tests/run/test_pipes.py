@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.run import pipes
@@ -29,7 +29,7 @@ def test_of_long_output_the_beginning_and_the_end_are_kept_and_the_rest_is_count
 
 
 @given(st.lists(st.integers(0, 20_000), max_size=20))
-@settings(max_examples=50, deadline=None)
+@pytest.mark.fuzz
 def test_output_is_bounded_whatever_the_pieces(sizes):
     output, whole = Output(), b""
     for index, size in enumerate(sizes):

@@ -5,7 +5,7 @@ import struct
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.run import wire
@@ -68,7 +68,7 @@ def test_what_is_no_message_is_refused_without_being_read(data, said):
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
+@pytest.mark.fuzz
 def test_any_header_is_a_message_or_a_wire_error(header):
     try:
         received(framed(header))
