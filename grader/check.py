@@ -1,16 +1,20 @@
-"""Grades one submission, from the file handed in to the report."""
+"""Grades submissions, from the file handed in to the report."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import platform
+import secrets
 import shlex
+import shutil
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +28,12 @@ from grader.report.schema import Report
 from grader.rubric import Rubric
 from grader.run import sandbox
 from grader.run.session import Session
+from grader.timings import Timings
 
 if TYPE_CHECKING:
     from grader.exercises.contract import Lab
-    from grader.grading import Timings
+    from grader.judge.baseline import Baseline
+    from grader.judge.given import Given
 
 # A job waits about as long (for its rendezvous, for its peers) as it computes.
 _JOBS_AT_ONCE = 2 * max(2, os.cpu_count() or 2)
@@ -70,71 +76,127 @@ def check(path: Path, course: Course, rubric: Rubric, options: Options, progress
     Raises `grader.intake.IntakeError` when there is nothing to grade in it, `UsageError`,
     `grader.rubric_errors.RubricError`, and `grader.run.sandbox.SandboxError` when it cannot be run here.
     """
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="grader-") as folder:
-        staging = Path(folder) / "submission"
-        submission = take_in(path, staging, (f"{rubric.lab}.py",), rubric.intake.for_intake())
-        took_in = time.monotonic()
-        _make_readable(Path(folder))
-        places = {"bwrap": sandbox.bubblewrap, "none": sandbox.in_the_open}
-        place = places[options.sandbox](staging, course.staff_utils)
-        # The agent imports torch while this process does.
-        with Session(place, rubric.lab, rubric.limits.for_job(), options.launcher) as session:
-            graded = _grade(path, submission, course, rubric, options, progress, session)
-    graded.timings.started = begun
-    graded.timings.spans.insert(0, ("intake", 0.0, took_in - begun))
-    return graded
+    with Grader(course, rubric, options) as grader:
+        return grader.grade(path, progress)
 
 
-def _grade(
-    path: Path,
-    submission: Submission,
-    course: Course,
-    rubric: Rubric,
-    options: Options,
-    progress: Progress,
-    session: Session,
-) -> Graded:
-    begun = time.monotonic()
+class Grader:
+    """Grades submissions, one or many: the sandbox and all that is trusted are made for the first of them
+    and serve the others. Use as a context manager; `grade` may be called from several threads."""
+
+    def __init__(self, course: Course, rubric: Rubric, options: Options, jobs_at_once: int = _JOBS_AT_ONCE):
+        self._course, self._rubric, self._options = course, rubric, options
+        self._jobs_at_once = jobs_at_once
+        self._contexts = ExitStack()
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._trusted: _Trusted | None = None
+
+    def __enter__(self) -> Grader:
+        folder = tempfile.TemporaryDirectory(prefix="grader-")
+        self._staging = Path(self._contexts.enter_context(folder))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._contexts.close()
+
+    def grade(self, path: Path, progress: Progress) -> Graded:
+        """Grade the submission at ``path``. Raises what `check` raises."""
+        begun = time.monotonic()
+        staging = self._staging / secrets.token_hex(8)
+        try:
+            submission = take_in(path, staging, (f"{self._rubric.lab}.py",), self._rubric.intake.for_intake())
+            took_in = time.monotonic()
+            timings = Timings(begun)
+            timings.spans.append(("intake", 0.0, took_in - begun))
+            return self._grade(path, submission, staging.name, progress, timings)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    def _grade(
+        self, path: Path, submission: Submission, staged: str, progress: Progress, timings: Timings
+    ) -> Graded:
+        with self._lock:
+            session, trusted = self._prepare(timings)
+        rubric, options = self._rubric, self._options
+        jobs = [replace(job, submission=staged) for job in trusted.jobs]
+        progress.planned(sum(len(job.cases) for job in jobs))
+        from grader.grading import Grading
+
+        grading = Grading(
+            session,
+            trusted.lab,
+            trusted.baseline,
+            trusted.given,
+            rubric.tolerance,
+            timings,
+            rubric.limits.submission_seconds,
+            progress.settled,
+        )
+        verdicts = grading.grade(jobs, self._jobs_at_once)
+        facts = RunFacts(
+            seed=options.seed,
+            command=_replay(path, options),
+            sandbox=options.sandbox,
+            launcher=options.launcher,
+            device=trusted.device,
+            seconds=time.monotonic() - timings.started,
+            machine=trusted.machine,
+            notes=_notes(submission, options),
+        )
+        report = build_report(submission, rubric, trusted.lab, verdicts, facts, only=options.only or None)
+        return Graded(report, timings)
+
+    def _prepare(self, timings: Timings) -> tuple[Session, _Trusted]:
+        if self._session is None:
+            place = {"bwrap": sandbox.bubblewrap, "none": sandbox.in_the_open}[self._options.sandbox]
+            # The agent imports torch while this process does.
+            self._session = self._contexts.enter_context(
+                Session(
+                    place(self._staging, self._course.staff_utils),
+                    self._rubric.lab,
+                    self._rubric.limits.for_job(),
+                    self._options.launcher,
+                )
+            )
+        if self._trusted is None:
+            begun = time.monotonic()
+            self._trusted = _trusted(self._course, self._rubric, self._options)
+            timings.add("import torch (grader)", begun)
+            begun = time.monotonic()
+            timings.spans.append(("import torch (sandbox)", 0.0, self._session.import_seconds()))
+            timings.add("wait for the sandbox", begun)
+        return self._session, self._trusted
+
+
+@dataclass(frozen=True)
+class _Trusted:
+    """What every submission is asked, and what is expected of it."""
+
+    lab: Lab
+    device: str
+    jobs: Sequence[Job]
+    given: Given
+    baseline: Baseline
+    machine: Mapping[str, str | int | float | bool | None]
+
+
+def _trusted(course: Course, rubric: Rubric, options: Options) -> _Trusted:
     # torch comes with these: not before the sandbox has started.
-    from grader.grading import Grading, Timings
     from grader.judge.baseline import Baseline
     from grader.judge.given import Given
 
     lab: Lab = importlib.import_module(f"grader.exercises.{rubric.lab}").LAB
     lazy_dynamo.postpone()
-    device = _device(options.device)
-    timings = Timings(begun)
-    timings.add("import torch (grader)", begun)
-    jobs = _jobs(course, rubric, lab, options)
-    progress.planned(sum(len(job.cases) for job in jobs))
     given = Given(lab, options.seed)
-    baseline = Baseline(lab, course.reference_dir / lab.file, course.staff_utils, given)
-    waited = time.monotonic()
-    timings.spans.append(("import torch (sandbox)", 0.0, session.import_seconds()))
-    timings.add("wait for the sandbox", waited)
-    grading = Grading(
-        session,
+    return _Trusted(
         lab,
-        baseline,
+        _device(options.device),
+        _jobs(course, rubric, lab, options),
         given,
-        rubric.tolerance,
-        timings,
-        rubric.limits.submission_seconds,
-        progress.settled,
+        Baseline(lab, course.reference_dir / lab.file, course.staff_utils, given),
+        _machine(),
     )
-    verdicts = grading.grade(jobs, _JOBS_AT_ONCE)
-    facts = RunFacts(
-        seed=options.seed,
-        command=_replay(path, options),
-        sandbox=options.sandbox,
-        launcher=options.launcher,
-        device=device,
-        seconds=time.monotonic() - begun,
-        machine=_machine(),
-        notes=_notes(submission, options),
-    )
-    return Graded(build_report(submission, rubric, lab, verdicts, facts, only=options.only or None), timings)
 
 
 def _jobs(course: Course, rubric: Rubric, lab: Lab, options: Options) -> list[Job]:
@@ -153,11 +215,6 @@ def _jobs(course: Course, rubric: Rubric, lab: Lab, options: Options) -> list[Jo
         for case in cases_for(rubric, lab, exercise, options.seed)
     ]
     return sorted(jobs_for(cases), key=lambda job: -job.world_size)
-
-
-def _make_readable(folder: Path) -> None:
-    """The sandbox runs as another user when the grader is root's."""
-    folder.chmod(0o755)
 
 
 def _asked(only: Collection[str], lab: Lab) -> Collection[str]:

@@ -20,6 +20,7 @@ from grader.judge import share
 from grader.judge.baseline import Baseline
 from grader.judge.given import Given
 from grader.judge.verdict import CaseVerdict, judge_case
+from grader.timings import Timings
 
 # An endless loop need not be waited for in full to know that its exercise is to be asked alone.
 _SECONDS_TOGETHER = 10.0
@@ -29,18 +30,6 @@ class Runner(Protocol):
     """What runs a job: a `grader.run.session.Session`."""
 
     def run(self, job: Job) -> JobResult: ...
-
-
-@dataclass
-class Timings:
-    """Where the time went: spans of (what, seconds since the start, seconds), in order of their end."""
-
-    started: float = field(default_factory=time.monotonic)
-    spans: list[tuple[str, float, float]] = field(default_factory=list)
-
-    def add(self, what: str, since: float) -> None:
-        """Note a span that began at ``since`` (of `time.monotonic`) and ends now."""
-        self.spans.append((what, since - self.started, time.monotonic() - since))
 
 
 @dataclass(frozen=True)

@@ -27,14 +27,15 @@ class Limits:
 class Job:
     """One launch of ranks, for cases of one world size, which run in this order.
 
-    ``shares`` are the tensors (safetensors) that a rank is given in place of what it draws, by
-    ``case<index>-rank<rank>``: no other rank ever sees them. ``seconds`` is its time limit, where that is
-    less than `Limits.seconds`.
+    ``submission`` is the name of the folder in which it is staged. ``shares`` are the tensors (safetensors)
+    that a rank is given in place of what it draws, by ``case<index>-rank<rank>``: no other rank ever sees
+    them. ``seconds`` is its time limit, where that is less than `Limits.seconds`.
     """
 
     run_id: str
     world_size: int
     cases: tuple[Case, ...]
+    submission: str = "submission"
     shares: Mapping[str, bytes] = field(default_factory=dict)
     seconds: float = float("inf")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,6 +80,28 @@ class HandInLimits(_Part):
         return IntakeLimits(**self.model_dump())
 
 
+def _with_student(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        try:
+            groups = re.compile(pattern).groupindex
+        except re.error as error:
+            raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
+        if "student" not in groups:
+            raise ValueError(f"{pattern!r} has no group (?P<student>...), which names the student")
+    return patterns
+
+
+class ClassNaming(_Part):
+    """``[class]``: whose a hand-in is, by its name. The first of the patterns (regular expressions) that
+    matches the beginning of a file's or folder's name names the student in its group ``student``; where none
+    does, it is the name without its suffix. The defaults are those of Moodle and Canvas."""
+
+    names: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_with_student)] = (
+        r"(?P<student>.+_\d+)_assignsubmission_(file|onlinetext)_?",
+        r"(?P<student>[^_]+)(_LATE)?_\d+_\d+_",
+    )
+
+
 class BaselineCase(_Part):
     """``[baseline]``: sizes and seed are the handout's, so only the number of ranks is set."""
 
@@ -127,6 +150,7 @@ class Rubric(_Part):
     tolerance: Annotated[float, Field(gt=0)] = 1e-5
     limits: RunLimits = RunLimits()
     intake: HandInLimits = HandInLimits()
+    class_: Annotated[ClassNaming, Field(alias="class")] = ClassNaming()
     baseline: BaselineCase = BaselineCase()
     hidden: Annotated[tuple[HiddenCase, ...], Field(strict=False)] = ()  # TOML has lists, no tuples
     exercises: Mapping[str, ExercisePoints]

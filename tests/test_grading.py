@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from grader.exercises.contract import Case
-from grader.grading import Grading, Timings
+from grader.grading import Grading
 from grader.job import Job, JobResult, RankEnd
 from grader.judge.given import Given
 from grader.judge.verdict import CaseVerdict
+from grader.timings import Timings
 from tests.judge.made import LAB, TOLERANCE, Tensors, after, baseline_of, before, record, save
 
 Answer = Callable[[Job, int], Tensors | str]

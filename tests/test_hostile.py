@@ -13,7 +13,6 @@ from typing import Any
 import psutil
 import pytest
 
-from grader.report.schema import Report
 from tests.corpus import CORPUS
 from tests.grading import cases, grade
 
@@ -28,9 +27,9 @@ def _expected(name: str) -> dict[str, Any]:
     return tomllib.loads((CORPUS / "hostile" / name / "expect.toml").read_text(encoding="utf-8"))
 
 
-def _own_processes() -> dict[int, str]:
+def _own_processes() -> set[str]:
     """What this process has started, and what ran away to the machine's first process from a sandbox."""
-    found = {process.pid: process.name() for process in psutil.Process().children(recursive=True)}
+    found = {f"{process.pid} {process.name()}" for process in psutil.Process().children(recursive=True)}
     here = os.readlink("/proc/self/ns/pid")
     for process in psutil.process_iter():
         try:
@@ -38,22 +37,20 @@ def _own_processes() -> dict[int, str]:
         except (OSError, psutil.Error):
             continue
         if strayed:
-            found[process.pid] = "strayed"
+            found.add(f"{process.pid} strayed")
     return found
 
 
-def _machine() -> dict[str, object]:
+def _machine() -> set[str]:
+    """Processes, mounts, ports that listen to others, and files that the corpus would leave."""
     listening = {
-        (connection.laddr.ip, connection.laddr.port)
+        f"{connection.laddr.ip} {connection.laddr.port}"
         for connection in psutil.net_connections("inet")
         if connection.status == psutil.CONN_LISTEN and not connection.laddr.ip.startswith("127.")
     }
-    return {
-        "processes": _own_processes(),
-        "mounts": Path("/proc/self/mountinfo").read_text(),
-        "listening": listening,
-        "marks": [place for place in PLACES if Path(place, MARK).exists()],
-    }
+    mounts = set(Path("/proc/self/mountinfo").read_text().splitlines())
+    marks = {place for place in PLACES if Path(place, MARK).exists()}
+    return _own_processes() | mounts | listening | marks
 
 
 @pytest.fixture
@@ -65,23 +62,18 @@ def unchanged_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     before = _machine()
     yield
     deadline = time.monotonic() + 20  # the kernel needs a moment for what was killed
-    while (after := _machine()) != before and time.monotonic() < deadline:
+    while (new := _machine() - before) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert after == before
+    assert new == set()
     assert list(temporary.iterdir()) == []
-
-
-def _graded(name: str, folder: Path) -> Report:
-    expected = _expected(name)
-    asked = tuple(expected.get("only", ASKED))
-    return grade(f"hostile/{name}", folder, limits=expected.get("limits"), hidden=1, only=asked)
 
 
 @pytest.mark.parametrize("name", cases("hostile"))
 @pytest.mark.usefixtures("unchanged_machine")
 def test_a_hostile_submission_gains_nothing_and_harms_nobody(name: str, tmp_path: Path) -> None:
     expected = _expected(name)
-    report = _graded(name, tmp_path)
+    asked = tuple(expected.get("only", ASKED))
+    report = grade(f"hostile/{name}", tmp_path, limits=expected.get("limits"), hidden=1, only=asked)
     lost = {part.name: part for part in report.exercises if part.score < part.max_score}
     assert set(lost) == set(expected["loses"])
     assert {part.status for part in report.exercises} <= {

@@ -18,13 +18,14 @@ class Entry:
     """One member: ``parts`` are the checked pieces of its path, ``size`` what it claims to hold (bytes).
 
     ``kind`` is `REGULAR`, or words for what it is instead ("a symbolic link"). ``key`` finds it again in
-    its source. Folders are no entries.
+    its source. ``when`` is its time stamp, in seconds since the epoch (0: unknown). Folders are no entries.
     """
 
     parts: tuple[str, ...]
     size: int
     kind: str = REGULAR
     key: int = 0
+    when: float = 0.0
 
     @property
     def path(self) -> str:

@@ -6,6 +6,7 @@ import io
 import stat
 import zipfile
 from collections.abc import Sequence
+from datetime import datetime
 
 from grader.intake.entries import REGULAR, Entry, check_unpacked, reading, refuse_too_many
 from grader.intake.errors import IntakeError, shown
@@ -36,7 +37,7 @@ class ZipSource:
             members = archive.infolist()
             check_unpacked(self._name, len(self._data), sum(m.file_size for m in members), self._limits)
             return tuple(
-                Entry(parts, member.file_size, _kind(member), index)
+                Entry(parts, member.file_size, _kind(member), index, _when(member))
                 for index, member in enumerate(members)
                 if (parts := parts_of(member.orig_filename, self._name)) and not _is_folder(member)
             )
@@ -60,6 +61,13 @@ class ZipSource:
             if len(content) != entry.size or stream.read(1):
                 raise zipfile.BadZipFile(f"{entry.path} is not as long as the archive says")
         return content
+
+
+def _when(member: zipfile.ZipInfo) -> float:
+    try:
+        return datetime(*member.date_time).timestamp()  # a zip has local times
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 def _is_folder(member: zipfile.ZipInfo) -> bool:

@@ -1,6 +1,6 @@
 """Namespaces of one job, made from inside the sandbox: its own processes, mounts, network and IPC.
 
-bubblewrap builds the sandbox once for a submission, and torch is imported there once. Each job is forked
+bubblewrap builds the sandbox once, and torch is imported there once. Each job is forked
 from that process; these calls give the fork what bubblewrap would have given it, so that jobs can neither
 see, nor signal, nor reach each other, and the kernel kills all of a job with its first process (pid 1).
 
@@ -25,7 +25,10 @@ from grader.job import Limits
 from grader.run import seccomp
 
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
-_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = (
+    *(1, 2, 4, 8, 4096, 16384),
+    1 << 18,
+)
 _PR_SET_DUMPABLE, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 4, 24, 38
 _SIOCSIFFLAGS, _IFF_UP_RUNNING = 0x8914, 0x1 | 0x40
 _LAST_CAPABILITY = 63
@@ -33,13 +36,16 @@ _PROCESSES_SEEN = 32  # beyond the limit, for the watch to see; each makes a for
 _INODES_FOR_EACH_MB = 256  # of a job's /tmp: empty files take the kernel's memory, too
 _CAPABILITY_VERSION_3 = 0x20080522
 
+SUBMISSION = "/submission"
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def enter(disk_mb: int) -> int:
+def enter(disk_mb: int, staged: str) -> int:
     """Give the calling process and its future children their own namespaces and a fresh /tmp.
 
-    /tmp is the one writable place of the job, ``disk_mb`` megabytes large; /dev/shm is a folder of it.
+    /tmp is the one writable place of the job, ``disk_mb`` megabytes large; /dev/shm is a folder of it. The
+    submission at ``staged`` is seen as `SUBMISSION`, read-only; the folder of this one and others is hidden.
     Returns the user id that the job shall have. The next child forked is pid 1 of the job. Raises OSError.
     """
     rootful = os.geteuid() == 0
@@ -55,6 +61,10 @@ def enter(disk_mb: int) -> int:
     os.mkdir("/tmp/shm", 0o700)
     os.chown("/tmp/shm", uid, gid)
     _mount("/tmp/shm", "/dev/shm", "", _MS_BIND)
+    _mount(staged, SUBMISSION, "", _MS_BIND)
+    _mount(
+        "tmpfs", os.path.dirname(staged), "tmpfs", _MS_RDONLY | _MS_NOSUID | _MS_NODEV, "size=4k,mode=0555"
+    )
     _raise_loopback()
     return uid
 

@@ -42,17 +42,19 @@ class SandboxError(RuntimeError):
 @dataclass(frozen=True)
 class Place:
     """Where the agent finds things: ``command`` starts it (its own arguments are to follow), ``environment``
-    is all of its environment, and the two paths are those that ranks open."""
+    is all of its environment, ``submissions`` holds a folder for each submission, and ``staff_utils`` is the
+    path that ranks open."""
 
     command: tuple[str, ...]
     environment: dict[str, str]
-    submission: str
+    submissions: str
     staff_utils: str
     jailed: bool
 
 
-def bubblewrap(staged: Path, staff_utils: Path) -> Place:
-    """The agent inside bubblewrap. Raises `SandboxError` when bubblewrap is not installed or cannot work."""
+def bubblewrap(submissions: Path, staff_utils: Path) -> Place:
+    """The agent inside bubblewrap. ``submissions`` holds the staged ones; each job sees its own (see `jail`).
+    Raises `SandboxError` when bubblewrap is not installed or cannot work."""
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         raise SandboxError(
@@ -72,7 +74,15 @@ def bubblewrap(staged: Path, staff_utils: Path) -> Place:
     if os.geteuid() != 0:
         arguments += ["--unshare-user"]
     # bubblewrap makes the parents of a mount unreadable for anybody but its own user.
-    for folder in ("/etc", "/opt", "/opt/staff", _INSIDE_CODE, f"{_INSIDE_CODE}/grader", "/tmp"):
+    for folder in (
+        "/etc",
+        "/opt",
+        "/opt/staff",
+        _INSIDE_CODE,
+        f"{_INSIDE_CODE}/grader",
+        "/submission",
+        "/tmp",
+    ):
         arguments += ["--perms", "0755", "--dir", folder]
     arguments += _system_mounts()
     for name in _ETC:
@@ -96,22 +106,22 @@ def bubblewrap(staged: Path, staff_utils: Path) -> Place:
         str(staff_utils),
         "/opt/staff/utils.py",
         "--ro-bind",
-        str(staged),
-        "/submission",
+        str(submissions),
+        "/submissions",
     ]
     arguments += ["--remount-ro", "/", "--chdir", "/", "--"]
     command = (*arguments, *_agent(python, (_INSIDE_CODE, _INSIDE_SITE)))
     environment = (
         {**_environment(), "LD_LIBRARY_PATH": f"{_INSIDE_PYTHON}/lib"} if python_folder else _environment()
     )
-    return Place(command, environment, "/submission", "/opt/staff/utils.py", jailed=True)
+    return Place(command, environment, "/submissions", "/opt/staff/utils.py", jailed=True)
 
 
-def in_the_open(staged: Path, staff_utils: Path) -> Place:
+def in_the_open(submissions: Path, staff_utils: Path) -> Place:
     """The agent as a plain process of this user's: nothing protects the machine from the submission."""
     site = sysconfig.get_path("platlib")
     command = _agent(sys.executable, (str(_PACKAGE.parent), site))
-    return Place(command, _environment(), str(staged), str(staff_utils), jailed=False)
+    return Place(command, _environment(), str(submissions), str(staff_utils), jailed=False)
 
 
 def explain_failure(stderr: str, jailed: bool) -> str:

@@ -1,4 +1,4 @@
-"""The grader's side of the agent: starts it once for a submission, and has it run jobs."""
+"""The grader's side of the agent: starts it once, and has it run the jobs of one submission or of many."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from grader.job import Job, JobResult, Limits, RankEnd
-from grader.run import agent, sandbox, shares, wire
+from grader.run import agent, jail, sandbox, shares, wire
 from grader.run.sandbox import Place, SandboxError
 
 _ENDS_WITHIN = 10.0  # seconds for the agent and its jobs to be gone
@@ -91,6 +91,7 @@ class Session:
         """Run one job and return what it left. Raises `SandboxError` only when the agent cannot start;
         an agent that dies later gives a result that ended in ``error``."""
         self.import_seconds()
+        staged = f"{self._place.submissions}/{job.submission}"
         spec = {
             "run_id": job.run_id,
             "lab": self._lab,
@@ -100,7 +101,8 @@ class Session:
             "limits": {**vars(self._limits), "seconds": min(job.seconds, self._limits.seconds)},
             "launcher": self._launcher,
             "device": self._device,
-            "submission": self._place.submission,
+            "staged": staged,
+            "submission": jail.SUBMISSION if self._place.jailed else staged,
             "staff_utils": self._place.staff_utils,
         }
         ours, theirs = socket.socketpair()

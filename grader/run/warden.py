@@ -43,7 +43,7 @@ def run(spec: dict[str, Any], connection: socket.socket, jailed: bool) -> None:
 
 def _in_jail(spec: dict[str, Any], connection: socket.socket) -> _Answer:
     inherited = processes.use_of(os.getpid()).memory
-    owner = jail.enter(spec["limits"]["disk_mb"])
+    owner = jail.enter(spec["limits"]["disk_mb"], spec["staged"])
     return _run(Workspace(_IN_JAIL), spec, connection, inherited, owner)
 
 

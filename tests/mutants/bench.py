@@ -15,7 +15,7 @@ from grader.cases import cases_for, jobs_for
 from grader.course import find_course
 from grader.exercises.assignment4 import LAB
 from grader.exercises.contract import Case
-from grader.grading import Grading, Timings
+from grader.grading import Grading
 from grader.job import Limits
 from grader.judge.baseline import Baseline
 from grader.judge.given import Given
@@ -23,6 +23,7 @@ from grader.judge.hard_coded import name_hard_coded
 from grader.rubric import load_rubric
 from grader.run import sandbox
 from grader.run.session import Session
+from grader.timings import Timings
 from tests.mutants.make import Mutant, make_mutants
 
 COURSE = find_course(Path(__file__).parent)
@@ -67,7 +68,6 @@ class Bench:
         limits = self._rubric.limits.model_copy(update={"seconds": _SECONDS}).for_job()
         for _ in range(self._workers):
             folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="mutants-")))
-            folder.chmod(0o755)  # the sandbox runs as another user when this is root's
             stall = _Stall(folder, limits)
             self._stack.callback(stall.close)
             self._free.put(stall)
@@ -131,7 +131,8 @@ class _Stall:
     """A sandbox with a place for one file, which changes from mutant to mutant."""
 
     def __init__(self, folder: Path, limits: Limits) -> None:
-        self._file = folder / LAB.file
+        self._file = folder / "submission" / LAB.file
+        self._file.parent.mkdir()
         self._limits = limits
         self._place = sandbox.bubblewrap(folder, COURSE.staff_utils)
         self.session = self._started()

@@ -88,7 +88,10 @@ def runs_in(how: str, launcher: str = "fork", limits: Limits = LIMITS) -> Iterat
         folder = Path(temporary, "submission")
         folder.mkdir()
         (folder / "assignment4.py").write_text(HAND_IN)
-        place, token = marked(getattr(sandbox, how)(folder, STAFF_UTILS))
+        other = Path(temporary, "another")
+        other.mkdir()
+        (other / "assignment4.py").write_text("another student's work\n")
+        place, token = marked(getattr(sandbox, how)(Path(temporary), STAFF_UTILS))
         with Session(place, "assignment4", limits, launcher) as session:
             yield Runs(session, folder, token)
 

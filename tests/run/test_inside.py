@@ -48,6 +48,8 @@ def connect(address):
 
 tell(
     top=sorted(os.listdir("/")),
+    other_submissions=os.listdir("/submissions"),
+    mounted_over=call(libc.umount2, b"/submissions", 2),
     grader=sorted(os.path.relpath(path, "/opt/grader") for path in files_below("/opt/grader")),
     rubrics=[path for path in files_below("/opt") + files_below("/submission") if "rubric" in path],
     installed_grader=attempt(lambda: sorted(os.listdir("/opt/site/grader"))),
@@ -67,7 +69,8 @@ tell(
         path: attempt(lambda: write(path + "/probe")) == 1
         for path in (
             "/", "/bin", "/dev", "/dev/shm", "/etc", "/opt", "/opt/grader/grader", "/opt/grader/grader/run",
-            "/opt/python", "/opt/site", "/opt/site/torch", "/opt/staff", "/proc", "/submission", "/tmp",
+            "/opt/python", "/opt/site", "/opt/site/torch", "/opt/staff", "/proc", "/submission",
+            "/submissions", "/tmp",
             "/usr",
             os.path.dirname(torch.__file__), os.path.dirname(os.__file__),
         )
@@ -114,7 +117,13 @@ def test_neither_judge_nor_report_nor_rubric_nor_reference_exists(seen):
 
 def test_only_the_systems_folders_and_the_submission_are_there(seen):
     expected = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "proc", "sbin", "submission"}
-    assert set(seen["top"]) <= expected | {"tmp", "usr"}
+    assert set(seen["top"]) <= expected | {"submissions", "tmp", "usr"}
+
+
+def test_no_other_submission_is_seen(jail, seen):
+    assert (jail.folder.parent / "another" / "assignment4.py").exists()  # staged beside this one
+    assert seen["other_submissions"] == []
+    assert seen["mounted_over"] != 0
 
 
 def test_the_host_s_home_and_temporary_folders_are_not_there(jail, seen):

@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.cases import cases_for, jobs_for
 from grader.exercises.assignment4 import LAB
-from grader.grading import Grading, Timings
+from grader.grading import Grading
 from grader.intake import Submission
 from grader.judge.baseline import Baseline
 from grader.judge.given import Given
@@ -22,6 +22,7 @@ from grader.report.schema import Report
 from grader.rubric import Rubric, load_rubric
 from grader.run import sandbox
 from grader.run.session import Session
+from grader.timings import Timings
 from tests.corpus import CORPUS, load_case
 from tests.grading import COURSE, verdicts
 from tests.soak.changes import Verdict, flat
@@ -43,12 +44,12 @@ class _Bench:
         self._given = Given(LAB, MASTER_SEED)
         reference = COURSE.reference_dir / LAB.file
         self._baseline = Baseline(LAB, reference, COURSE.staff_utils, self._given)
-        self._folder = Path(tempfile.mkdtemp(prefix="soak-"))
-        self._folder.chmod(0o755)  # the sandbox runs as another user when this is root's
+        self._folder = Path(tempfile.mkdtemp(prefix="soak-"), "submission")
+        self._folder.mkdir()
         self._session = self._started(self._rubric)
 
     def _started(self, rubric: Rubric) -> Session:
-        place = sandbox.bubblewrap(self._folder, COURSE.staff_utils)
+        place = sandbox.bubblewrap(self._folder.parent, COURSE.staff_utils)
         return Session(place, LAB.name, rubric.limits.for_job())
 
     def grade(self, name: str) -> Report:
@@ -85,7 +86,7 @@ class _Bench:
 
     def close(self) -> None:
         self._session.close()
-        shutil.rmtree(self._folder)
+        shutil.rmtree(self._folder.parent)
 
 
 @cache
