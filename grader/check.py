@@ -100,8 +100,26 @@ class Grader:
     def __exit__(self, *_: object) -> None:
         self._contexts.close()
 
-    def grade(self, path: Path, progress: Progress) -> Graded:
-        """Grade the submission at ``path``. Raises what `check` raises."""
+    def grade(
+        self, path: Path, progress: Progress = Progress(), only: tuple[str, ...] | None = None
+    ) -> Graded:
+        """Grade the submission at ``path``; ``only`` takes the place of the options'. Raises what `check`
+        raises."""
+        session = self._session
+        graded = self._graded(path, progress, self._options.only if only is None else only)
+        if graded.report.status == "error" and session is not None and not session.is_alive():
+            self._start_anew(session)
+            graded = self._graded(path, progress, self._options.only if only is None else only)
+        return graded
+
+    def _start_anew(self, dead: Session) -> None:
+        """A sandbox that served others before may have been killed, for want of memory for instance."""
+        with self._lock:
+            if self._session is dead:
+                dead.close()
+                self._session = None
+
+    def _graded(self, path: Path, progress: Progress, only: tuple[str, ...]) -> Graded:
         begun = time.monotonic()
         staging = self._staging / secrets.token_hex(8)
         try:
@@ -109,17 +127,28 @@ class Grader:
             took_in = time.monotonic()
             timings = Timings(begun)
             timings.spans.append(("intake", 0.0, took_in - begun))
-            return self._grade(path, submission, staging.name, progress, timings)
+            return self._grade(path, submission, staging.name, progress, timings, only)
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
     def _grade(
-        self, path: Path, submission: Submission, staged: str, progress: Progress, timings: Timings
+        self,
+        path: Path,
+        submission: Submission,
+        staged: str,
+        progress: Progress,
+        timings: Timings,
+        only: tuple[str, ...],
     ) -> Graded:
         with self._lock:
             session, trusted = self._prepare(timings)
         rubric, options = self._rubric, self._options
-        jobs = [replace(job, submission=staged) for job in trusted.jobs]
+        asked = _asked(only, trusted.lab)
+        jobs = [
+            replace(job, submission=staged, cases=cases)
+            for job in trusted.jobs
+            if (cases := tuple(case for case in job.cases if case.exercise in asked))
+        ]
         progress.planned(sum(len(job.cases) for job in jobs))
         from grader.grading import Grading
 
@@ -136,7 +165,7 @@ class Grader:
         verdicts = grading.grade(jobs, self._jobs_at_once)
         facts = RunFacts(
             seed=options.seed,
-            command=_replay(path, options),
+            command=_replay(path, replace(options, only=only)),
             sandbox=options.sandbox,
             launcher=options.launcher,
             device=trusted.device,
@@ -144,7 +173,7 @@ class Grader:
             machine=trusted.machine,
             notes=_notes(submission, options),
         )
-        report = build_report(submission, rubric, trusted.lab, verdicts, facts, only=options.only or None)
+        report = build_report(submission, rubric, trusted.lab, verdicts, facts, only=only or None)
         return Graded(report, timings)
 
     def _prepare(self, timings: Timings) -> tuple[Session, _Trusted]:
@@ -205,15 +234,9 @@ def _jobs(course: Course, rubric: Rubric, lab: Lab, options: Options) -> list[Jo
     from grader.rubric_check import check_rubric
 
     check_rubric(rubric, lab, course.rubric_path)
-    asked = _asked(options.only, lab)
     # A whole file may well take the process group down when it is done: nothing comes after it.
     exercises = sorted(lab.exercises, key=lambda exercise: exercise.whole_file)
-    cases = [
-        case
-        for exercise in exercises
-        if exercise.name in asked
-        for case in cases_for(rubric, lab, exercise, options.seed)
-    ]
+    cases = [case for exercise in exercises for case in cases_for(rubric, lab, exercise, options.seed)]
     return sorted(jobs_for(cases), key=lambda job: -job.world_size)
 
 

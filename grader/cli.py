@@ -6,7 +6,7 @@ import secrets
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -14,9 +14,12 @@ from grader import __version__
 from grader.course import Course, CourseError, find_course
 from grader.progress import shown_progress
 
+if TYPE_CHECKING:
+    from grader.check import Options
+
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
-WRONG_USAGE, GRADER_FAILED = 2, 3
+WRONG_USAGE, GRADER_FAILED, INTERRUPTED = 2, 3, 130
 
 CourseOption = Annotated[
     Path | None, typer.Option(help="The course folder (default: found upwards from here).")
@@ -62,7 +65,14 @@ def _grader(
 
 @app.command()
 def check(
-    path: Annotated[Path, typer.Argument(help="A zip, a folder, or an assignment4.py.", show_default=False)],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="PATH...",
+            help="A zip, a folder, or an assignment4.py; with --out, a class.",
+            show_default=False,
+        ),
+    ],
     only: Annotated[list[str] | None, typer.Option(help="Ask only this exercise (may be repeated).")] = None,
     device: Annotated[Device, typer.Option(help="Where ranks compute.")] = Device.auto,
     json: Annotated[str | None, typer.Option(help="Write report.json here; - for standard output.")] = None,
@@ -73,12 +83,18 @@ def check(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Master seed of the hidden cases, to replay.")
     ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Grade a class: write a folder for each student, and gradebook.csv.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(min=0, help="Submissions at once (0: what the machine bears).")] = 0,
+    force: Annotated[bool, typer.Option(help="Grade again what is graded already.")] = False,
+    roster: Annotated[Path | None, typer.Option(help="CSV with a row for each student of the class.")] = None,
     course: CourseOption = None,
 ) -> None:
-    """Grade a submission.
+    """Grade a submission, or with --out a class.
 
-    Exit status: 0 full marks, 1 marks lost, 2 wrong usage or nothing to grade in the file, 3 the grader
-    itself failed.
+    Exit status: 0 full marks (a class: all graded), 1 marks lost, 2 wrong usage or nothing to grade in the
+    file, 3 the grader itself failed.
     """
     from grader.check import Options, UsageError
     from grader.check import check as check_submission
@@ -97,6 +113,13 @@ def check(
         sandbox=sandbox.value,
         launcher=launcher.value,
     )
+    if out is not None:
+        _check_class(paths, options, seed, out, jobs, force, roster, course, json)
+    if len(paths) > 1 or force or jobs or roster:
+        _stop(
+            "Several paths, --jobs, --force and --roster are for a class: say where with --out.", WRONG_USAGE
+        )
+    (path,) = paths
     if json not in (None, "-") and not Path(json).parent.is_dir():
         _stop(
             f"The folder of {json} does not exist: make it first, or give another path to --json.",
@@ -121,6 +144,50 @@ def check(
         except OSError as error:
             _stop(f"The report could not be written: {error}.", GRADER_FAILED)
     raise typer.Exit(exit_status(graded.report))
+
+
+def _check_class(
+    paths: list[Path],
+    options: Options,
+    seed: int | None,
+    out: Path,
+    jobs: int,
+    force: bool,
+    roster: Path | None,
+    course: Path | None,
+    json: str | None,
+) -> NoReturn:
+    from grader.check import UsageError
+    from grader.grade_class import ClassOptions, grade_class
+    from grader.intake import IntakeError
+    from grader.progress import shown_class
+    from grader.report.summary import summary
+    from grader.roster import RosterError, load_roster
+    from grader.rubric import load_rubric
+    from grader.rubric_errors import RubricError
+    from grader.run.sandbox import SandboxError
+
+    if json is not None:
+        _stop("--json is for one submission; a class has its reports in the folder of --out.", WRONG_USAGE)
+    try:
+        folder = _course(course)
+        rubric = load_rubric(folder.rubric_path)
+        of_class = ClassOptions(out, jobs, seed, force, load_roster(roster) if roster else None)
+        with shown_class() as watcher:
+            graded = grade_class(paths, folder, rubric, options, of_class, watcher)
+    except (CourseError, RubricError, RosterError, IntakeError, UsageError) as error:
+        _stop(error, WRONG_USAGE)
+    except (SandboxError, OSError) as error:
+        _stop(error, GRADER_FAILED)
+    except KeyboardInterrupt:
+        _stop(
+            f"Stopped. What was finished is kept in {out}: the same command goes on from there.", INTERRUPTED
+        )
+    print()
+    print(summary(graded.finished, graded.not_submitted), end="")
+    print(f"\n{out / 'gradebook.csv'} has a row for each student.")
+    failed = any(one.status == "error" for one in graded.finished)
+    raise typer.Exit(GRADER_FAILED if failed else 0)
 
 
 @app.command()

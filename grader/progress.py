@@ -1,4 +1,4 @@
-"""A progress bar while a submission is graded: on a terminal only, and on standard error."""
+"""A progress bar while a submission or a class is graded: on a terminal only, and on standard error."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 from rich.progress import (
     Progress as Bar,
 )
 
+from grader.batch import Finished
 from grader.check import Progress
+from grader.grade_class import Watcher, lines_of
 from grader.job import Job
 
 
@@ -47,3 +50,28 @@ def shown_progress() -> Iterator[Progress]:
             )
 
         yield Progress(planned, settled)
+
+
+@contextmanager
+def shown_class() -> Iterator[Watcher]:
+    """A line for each hand-in as it is done, on standard output; on a terminal a bar below them."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("finding hand-ins", total=None)
+
+        def planned(hand_ins: int, at_once: int) -> None:
+            print(f"{hand_ins} hand-ins, {at_once} at once", flush=True)
+            bar.update(task, total=hand_ins, description="grading")
+
+        def finished(one: Finished) -> None:
+            for line in lines_of(one):
+                print(line, flush=True)
+            bar.update(task, advance=1)
+
+        yield Watcher(planned, finished)

@@ -93,12 +93,13 @@ def _with_student(patterns: tuple[str, ...]) -> tuple[str, ...]:
 
 class ClassNaming(_Part):
     """``[class]``: whose a hand-in is, by its name. The first of the patterns (regular expressions) that
-    matches the beginning of a file's or folder's name names the student in its group ``student``; where none
-    does, it is the name without its suffix. The defaults are those of Moodle and Canvas."""
+    matches the beginning of a file's or folder's name names the student in its group ``student`` (and
+    ``id``, where there is one); where none does, it is the name without its suffix. The defaults are those
+    of Moodle and Canvas."""
 
     names: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_with_student)] = (
-        r"(?P<student>.+_\d+)_assignsubmission_(file|onlinetext)_?",
-        r"(?P<student>[^_]+)(_LATE)?_\d+_\d+_",
+        r"(?P<student>.+)_(?P<id>\d+)_assignsubmission_(file|onlinetext)_?",
+        r"(?P<student>[^_]+)_(LATE_)?(?P<id>\d+)_\d+_",
     )
 
 

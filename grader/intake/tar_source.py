@@ -61,7 +61,7 @@ class TarSource:
                     raise tarfile.ReadError("a member has a negative size")
                 parts = parts_of(member.name, self._name)
                 if parts and not member.isdir():
-                    found.append(Entry(parts, member.size, _kind(member), index))
+                    found.append(Entry(parts, member.size, _kind(member), index, float(member.mtime)))
             stream.drain()
             # tarfile takes a damaged header for the end of the archive.
             if stream.last_used > archive.offset:

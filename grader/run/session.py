@@ -80,6 +80,10 @@ class Session:
             while self._control.recv(1 << 12):
                 pass
 
+    def is_alive(self) -> bool:
+        """Whether the agent's process is still there."""
+        return self._process.poll() is None
+
     def import_seconds(self) -> float:
         """How long the agent's imports took. Waits for them; raises `SandboxError` when it cannot start."""
         with self._lock:

@@ -1,0 +1,174 @@
+"""What is kept of a class: a folder for each student, and what a result was made from.
+
+A result is used again when everything that it depends on is the same. Files are replaced in one step, the
+report before the note that says that it is there: whatever interrupts a run, a result is whole or not there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import grader
+from grader.course import Course
+from grader.intake.names import junk_in
+from grader.report.files import write_text
+from grader.report.schema import Report
+from grader.rubric import Rubric
+
+_PLAIN = re.compile(r"[^\w.@+ -]", re.ASCII)
+_LONGEST = 80
+_CHECKS_OF_HIDDEN = {"hidden", "input_gradient"}  # those that ask hidden cases (see `grader.cases`)
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What a result depends on, as hashes: what was handed in, and what each exercise was asked. ``points``
+    only decide what the verdicts are worth."""
+
+    hand_in: str
+    asked: dict[str, str]
+    points: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A hand-in with nothing to grade in it, and the sentence that says why."""
+
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One student's result."""
+
+    student: str
+    file: str
+    basis: Basis
+    outcome: Report | Refused
+    graded_at: str
+
+
+class Results:
+    """The folder ``--out``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def seed(self, otherwise: int) -> int:
+        """The class's master seed: a class is asked the same however often the run is taken up again."""
+        path = self.folder / "class.json"
+        try:
+            return int(json.loads(path.read_text("utf-8"))["seed"])
+        except (OSError, ValueError, KeyError, TypeError):
+            self.set_seed(otherwise)
+            return otherwise
+
+    def set_seed(self, seed: int) -> None:
+        """Ask the class by this master seed from now on."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self.folder / "class.json", json.dumps({"seed": seed}) + "\n")
+
+    def place(self, student: str) -> Path:
+        """The student's folder. Names that lead elsewhere, or are too long, get a safe one of their own."""
+        plain = _PLAIN.sub("_", student).strip(" .")[:_LONGEST]
+        if plain != student or plain.casefold() in ("", "class.json", "gradebook.csv"):
+            plain = f"{plain}-{hashlib.sha256(student.encode('utf-8', 'replace')).hexdigest()[:8]}"
+        return self.folder / plain
+
+    def load(self, student: str) -> Stored | None:
+        """What is there of a student; None where there is nothing that can be used."""
+        place = self.place(student)
+        try:
+            note: dict[str, Any] = json.loads((place / "result.json").read_text("utf-8"))
+            basis = Basis(**note["basis"])
+            outcome: Report | Refused
+            if note["refused"] is not None:
+                outcome = Refused(str(note["refused"]))
+            else:
+                text = (place / "report.json").read_bytes()
+                if hashlib.sha256(text).hexdigest() != note["report"]:
+                    return None
+                outcome = Report.from_json(text)
+            return Stored(student, str(note["file"]), basis, outcome, str(note["graded_at"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, stored: Stored) -> None:
+        """Write a result. Raises OSError."""
+        place = self.place(stored.student)
+        place.mkdir(parents=True, exist_ok=True)
+        for partial in place.glob(".*.partial"):  # of a run that was killed
+            partial.unlink(missing_ok=True)
+        refused = stored.outcome.sentence if isinstance(stored.outcome, Refused) else None
+        digest = None
+        if isinstance(stored.outcome, Report):
+            text = stored.outcome.to_json()
+            digest = hashlib.sha256(text.encode()).hexdigest()
+            write_text(place / "report.json", text)
+        note = {
+            "student": stored.student,
+            "file": stored.file,
+            "basis": asdict(stored.basis),
+            "refused": refused,
+            "report": digest,
+            "graded_at": stored.graded_at,
+        }
+        write_text(place / "result.json", json.dumps(note, indent=2) + "\n")
+
+
+def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -> dict[str, str]:
+    """For each exercise, a hash of all that decides its verdicts, beside the hand-in: what the rubric asks of
+    it, the reference, the staff's files, this grader, and the options of the run."""
+    files = (course.reference_dir / f"{rubric.lab}.py", course.staff_utils)
+    common = [
+        grader.__version__,
+        *map(str, options),
+        *(hashlib.sha256(path.read_bytes()).hexdigest() for path in files),
+        rubric.model_dump(mode="json", include={"lab", "tolerance", "limits", "baseline"}),
+    ]
+    hidden = [case.model_dump(mode="json") for case in rubric.hidden]
+    return {
+        name: _hash_of(
+            [common, sorted(part.points), hidden if _CHECKS_OF_HIDDEN & part.points.keys() else []]
+        )
+        for name, part in rubric.exercises.items()
+    }
+
+
+def _hash_of(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def hash_of_points(rubric: Rubric) -> str:
+    """A hash of what the checks are worth."""
+    return _hash_of({name: dict(part.points) for name, part in rubric.exercises.items()})
+
+
+def hash_of_hand_in(path: Path) -> str:
+    """A hash of a file, or of a folder's files with their names, without junk. Raises OSError."""
+    if not path.is_dir():
+        return _content(path)
+    whole = hashlib.sha256()
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if not junk_in((name,)))
+        for name in sorted(files):
+            file = Path(folder, name)
+            whole.update(file.relative_to(path).as_posix().encode("utf-8", "surrogateescape") + b"\0")
+            whole.update(_content(file).encode())
+    return whole.hexdigest()
+
+
+def _content(file: Path) -> str:
+    status = file.stat(follow_symlinks=False)
+    if not stat.S_ISREG(status.st_mode):  # the intake refuses it, by its kind
+        return f"a file of mode {status.st_mode:o}"
+    with open(file, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,199 @@
+"""What of a class is graded, kept, asked again, and what is there after a run that was interrupted."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.batch import ClassRun, Finished
+from grader.intake import IntakeError
+from grader.intake.hand_ins import HandIn
+from grader.report.schema import Report
+from grader.results import Refused, Results
+from grader.run.sandbox import SandboxError
+from tests.report.made import all_passed, instead, report_on, verdict
+
+ASKED = {"first": "a1", "second": "b1"}
+POINTS = {"first": {"baseline": 10.0, "hidden": 30.0}, "second": {"baseline": 20.0, "hidden": 40.0}}
+
+
+class Class:
+    """Hand-ins on the disk, results beside them, and a stand-in for the grader that notes what it hears."""
+
+    def __init__(self, folder: Path, *students: str) -> None:
+        self.folder, self.results = folder, Results(folder / "results")
+        self.graded: list[tuple[str, tuple[str, ...]]] = []
+        self.answer: Callable[[str, tuple[str, ...]], Report] = lambda student, only: report_on(
+            [case for case in all_passed() if not only or case.case.exercise in only], only=only or None
+        )
+        for student in students:
+            self.hand_in(student, "first attempt")
+
+    def hand_in(self, student: str, text: str) -> None:
+        (self.folder / f"{student}.py").write_text(text)
+
+    def run(
+        self, asked: dict[str, str] = ASKED, points: object = POINTS, force: bool = False
+    ) -> list[Finished]:
+        self.graded.clear()
+
+        def grade(hand_in: HandIn, only: tuple[str, ...]) -> Report:
+            self.graded.append((hand_in.student, only))
+            return self.answer(hand_in.student, only)
+
+        made = ClassRun(grade, self.results, asked, points, json.dumps(points), force)  # type: ignore[arg-type]
+        hand_ins = [HandIn(path.stem, path, 0, path.name) for path in sorted(self.folder.glob("*.py"))]
+        return made.run(hand_ins, 2, lambda one: None)
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> Class:
+    return Class(tmp_path, "ann", "bob", "cy")
+
+
+def test_each_is_graded_once_and_then_kept(three: Class) -> None:
+    assert [(one.student, one.how, one.score) for one in three.run()] == [
+        (student, "graded", 100) for student in ("ann", "bob", "cy")
+    ]
+    assert [one.how for one in three.run()] == ["kept"] * 3
+    assert three.graded == []
+
+
+def test_another_hand_in_is_graded_and_the_others_are_kept(three: Class) -> None:
+    three.run()
+    three.hand_in("bob", "second attempt")
+    assert [one.how for one in three.run()] == ["kept", "graded", "kept"]
+
+
+def test_force_grades_all_again(three: Class) -> None:
+    three.run()
+    assert [one.how for one in three.run(force=True)] == ["graded"] * 3
+
+
+def test_other_points_are_scored_from_the_verdicts_that_are_there(three: Class) -> None:
+    three.run()
+    halved = {name: {check: worth / 2 for check, worth in part.items()} for name, part in POINTS.items()}
+    assert [(one.how, one.score, one.max_score) for one in three.run(points=halved)] == [
+        ("re-scored", 50, 50)
+    ] * 3
+    assert three.graded == []
+    assert [one.how for one in three.run(points=halved)] == ["kept"] * 3
+
+
+def test_only_the_exercise_that_is_asked_otherwise_is_asked_again(three: Class) -> None:
+    wrong = instead(verdict("first", "hidden", "failed", seed=2))
+    three.answer = lambda student, only: report_on(wrong)
+    assert {one.score for one in three.run()} == {70}
+    three.answer = lambda student, only: report_on(
+        [case for case in wrong if case.case.exercise == "second"], only=only
+    )
+    finished = three.run(asked={**ASKED, "second": "b2"})
+    assert three.graded and {only for _, only in three.graded} == {("second",)}
+    assert {(one.how, one.score) for one in finished} == {("graded", 70)}
+    assert [one.how for one in three.run(asked={**ASKED, "second": "b2"})] == ["kept"] * 3
+
+
+def test_a_failure_of_the_grader_is_not_kept(three: Class) -> None:
+    three.answer = lambda student, only: report_on(instead(verdict("first", "baseline", "error", seed=42)))
+    assert {one.status for one in three.run()} == {"error"}
+    assert [one.how for one in three.run()] == ["graded"] * 3
+
+
+def test_one_that_cannot_be_graded_stops_none_of_the_others(three: Class) -> None:
+    usual = three.answer
+
+    def refuse_bob(student: str, only: tuple[str, ...]) -> Report:
+        if student == "bob":
+            raise IntakeError("It is empty.", "So.", "Hand it in again.")
+        return usual(student, only)
+
+    three.answer = refuse_bob
+    finished = three.run()
+    assert [one.status for one in finished] == ["passed", "refused", "passed"]
+    assert (finished[1].score, finished[1].max_score) == (0, 100)
+    stored = three.results.load("bob")
+    assert stored is not None and stored.outcome == Refused("It is empty. So. Hand it in again.")
+    assert [one.how for one in three.run()] == ["kept"] * 3
+
+
+@pytest.mark.parametrize("failure", [OSError("no space left"), ValueError("no space left")])
+def test_an_unexpected_failure_is_told_and_stops_none_of_the_others(three: Class, failure: Exception) -> None:
+    usual = three.answer
+
+    def fail_on_bob(student: str, only: tuple[str, ...]) -> Report:
+        if student == "bob":
+            raise failure
+        return usual(student, only)
+
+    three.answer = fail_on_bob
+    finished = three.run()
+    assert [one.status for one in finished] == ["passed", "error", "passed"]
+    assert "no space left" in finished[1].sentence
+    assert three.results.load("bob") is None
+
+
+def test_what_was_interrupted_is_not_kept_and_the_rest_is(tmp_path: Path) -> None:
+    made = Class(tmp_path, "ann", "bob")
+    usual, bob_may_end = made.answer, threading.Event()
+
+    def interrupt(student: str, only: tuple[str, ...]) -> Report:
+        if student == "bob":
+            bob_may_end.wait(60)
+        return usual(student, only)
+
+    made.answer = interrupt
+    hand_ins = [HandIn(path.stem, path, 0, path.name) for path in sorted(tmp_path.glob("*.py"))]
+    run = ClassRun(lambda hand_in, only: interrupt(hand_in.student, only), made.results, ASKED, POINTS, "p")
+
+    def stop(one: Finished) -> None:
+        threading.Timer(0.2, bob_may_end.set).start()
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run.run(hand_ins, 2, stop)
+    assert made.results.load("ann") is not None
+    assert made.results.load("bob") is None
+
+
+def test_a_sandbox_that_cannot_be_made_stops_the_class(three: Class) -> None:
+    def fail(student: str, only: tuple[str, ...]) -> Report:
+        raise SandboxError("bubblewrap is not installed")
+
+    three.answer = fail
+    with pytest.raises(SandboxError):
+        three.run()
+
+
+@pytest.mark.parametrize("damage", ["", "{", '{"basis": 1}', "[]"])
+def test_a_result_that_is_damaged_is_graded_again(three: Class, damage: str) -> None:
+    three.run()
+    (three.results.place("bob") / "result.json").write_text(damage)
+    assert [one.how for one in three.run()] == ["kept", "graded", "kept"]
+
+
+def test_a_report_that_is_not_the_one_that_was_kept_is_graded_again(three: Class) -> None:
+    three.run()
+    path = three.results.place("bob") / "report.json"
+    path.write_text(path.read_text().replace('"score": 100', '"score": 99'))
+    assert [one.how for one in three.run()] == ["kept", "graded", "kept"]
+
+
+@pytest.mark.parametrize(
+    "student", ["..", ".", "", "a/b", "../../etc", "gradebook.csv", "x" * 300, "é", "A\x1b[2J", "con:", " "]
+)
+def test_no_name_leads_out_of_the_results(tmp_path: Path, student: str) -> None:
+    place = Results(tmp_path).place(student)
+    assert place.parent == tmp_path
+    assert place.name not in ("", ".", "..", "gradebook.csv", "class.json") and place.name.isprintable()
+    assert place != Results(tmp_path).place(student + "_")
+
+
+def test_the_seed_of_a_class_stays(tmp_path: Path) -> None:
+    assert Results(tmp_path).seed(5) == 5
+    assert Results(tmp_path).seed(6) == 5
+    Results(tmp_path).set_seed(7)
+    assert Results(tmp_path).seed(8) == 7
