@@ -1,4 +1,4 @@
-"""A class from the command line: results are whole, the same however many at once and however often killed."""
+"""A class from the command line: whole results, the same however many at once and however often killed."""
 
 from __future__ import annotations
 

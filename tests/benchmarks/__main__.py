@@ -1,4 +1,4 @@
-"""How long a right submission takes to grade, against one bare 4-rank torchrun, and where the time goes.
+"""How long a right submission and a class take, against one bare 4-rank torchrun, and where the time goes.
 
 Both are whole commands, run in turn on the same machine; the ratio is that of their medians.
 """
@@ -14,6 +14,8 @@ import tempfile
 import time
 from collections import defaultdict
 from pathlib import Path
+
+from tests.benchmarks import of_a_class
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -58,6 +60,7 @@ def main() -> None:
     ratio = medians["grader"] / medians["torchrun"]
     print(f"  grader check, right, all exercises  {medians['grader']:6.2f} s   {ratio:4.2f} x")
     _print_spans(environment)
+    of_a_class.measure(medians["torchrun"], lambda command: _seconds(command, environment))
 
 
 def _seconds(command: list[str | Path], environment: dict[str, str]) -> float:
