@@ -165,7 +165,7 @@ class Grader:
         verdicts = grading.grade(jobs, self._jobs_at_once)
         facts = RunFacts(
             seed=options.seed,
-            command=_replay(path, replace(options, only=only)),
+            command=replay_command(path, replace(options, only=only)),
             sandbox=options.sandbox,
             launcher=options.launcher,
             device=trusted.device,
@@ -257,7 +257,8 @@ def _device(asked: str) -> str:
     return "cpu"
 
 
-def _replay(path: Path, options: Options) -> str:
+def replay_command(path: Path, options: Options) -> str:
+    """The command that grades ``path`` in the same way again."""
     words = ["grader", "check", str(path), "--seed", str(options.seed)]
     for name in options.only:
         words += ["--only", name]

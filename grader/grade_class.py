@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.batch import ClassRun, Finished, bearable, stored_results
-from grader.check import Grader, Options, UsageError
+from grader.check import Grader, Options, UsageError, replay_command
 from grader.course import Course
 from grader.intake.hand_ins import HandIn, Naming, find_hand_ins
 from grader.report.files import write_text
@@ -99,7 +99,7 @@ def _report(grader: Grader, hand_in: HandIn, only: tuple[str, ...], options: Opt
     report = grader.grade(hand_in.path, only=only).report
     name = report.submission.model_copy(update={"name": hand_in.student})
     # Where it lay while it was graded may be gone by now, and another run has it elsewhere.
-    command = f"grader check {hand_in.file} --seed {options.seed}"
+    command = replay_command(Path(hand_in.file), options)
     return report.model_copy(update={"submission": name, "command": command})
 
 

@@ -132,7 +132,7 @@ def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -
         grader.__version__,
         *map(str, options),
         *(hashlib.sha256(path.read_bytes()).hexdigest() for path in files),
-        rubric.model_dump(mode="json", include={"lab", "tolerance", "limits", "baseline"}),
+        rubric.model_dump(mode="json", include={"lab", "tolerance", "limits", "intake", "baseline"}),
     ]
     hidden = [case.model_dump(mode="json") for case in rubric.hidden]
     return {

@@ -14,6 +14,7 @@ from grader.intake.errors import IntakeError, shown
 from grader.intake.names import junk_in, plain
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".txz", ".tar.xz", ".tar.bz2")
+_NO_HAND_INS = (".csv", ".err", ".html", ".log", ".out", ".txt")
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ def _in_folder(folder: Path, lab_files: tuple[str, ...], naming: Naming) -> list
     only_folder = len(entries) == 1 and entries[0].is_dir()
     if only_folder and not naming.match(entries[0].name):  # a folder around the class
         return _in_folder(entries[0], lab_files, naming) or [_one(entries[0], naming)]
-    wanted = (entry for entry in entries if entry.is_dir() or _is_archive(entry) or _is_python(entry))
+    # What is no form of a hand-in is refused with a sentence, which is better than a student who is missing.
+    wanted = (entry for entry in entries if entry.is_dir() or entry.suffix.casefold() not in _NO_HAND_INS)
     return [_one(entry, naming) for entry in wanted]
 
 
@@ -128,10 +130,6 @@ def _when(path: Path) -> float:
 
 def _is_archive(path: Path) -> bool:
     return path.is_file() and path.name.casefold().endswith(_ARCHIVES)
-
-
-def _is_python(path: Path) -> bool:
-    return path.is_file() and path.name.casefold().endswith((".py", ".ipynb"))
 
 
 def _without_suffix(name: str) -> str:

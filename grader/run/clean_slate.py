@@ -93,8 +93,7 @@ def _restore(namespace: Any, attributes: dict[str, Any]) -> None:
     for name, value in attributes.items():
         if now.get(name, attributes) is not value:
             setattr(namespace, name, value)
-    if isinstance(
-        namespace, type
-    ):  # an addition to a class may hide what it inherits; to a module, an import
+    # An addition to a class may hide what it inherits; one to a module may be a late import.
+    if isinstance(namespace, type):
         for name in now.keys() - attributes.keys():
             delattr(namespace, name)

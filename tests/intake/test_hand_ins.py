@@ -49,10 +49,12 @@ def test_archives_folders_and_files_of_a_folder_are_hand_ins(tmp_path: Path, dow
             "fay/work.zip": ZIP,
             ".DS_Store": b"",
             "notes.txt": b"",
+            "gus": ZIP,
+            "hal.rar": b"Rar!",
         },
     )
     hand_ins = found(tmp_path, downloads)
-    assert list(hand_ins) == ["ann", "bob", "cy", "dee", "eve", "fay"]
+    assert list(hand_ins) == ["ann", "bob", "cy", "dee", "eve", "fay", "gus", "hal.rar"]
     assert hand_ins["bob"].path == downloads / "bob"
     assert hand_ins["fay"].path == downloads / "fay" / "work.zip"
 
