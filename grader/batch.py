@@ -47,9 +47,10 @@ class Finished:
 
 
 def bearable() -> int:
-    """How many submissions this machine bears at once: one for each core, and 2 GiB of memory for each."""
+    """How many submissions this machine bears at once: one for each core and one more, because a deadlock
+    is waited for without one, and 2 GiB of memory for each."""
     memory = psutil.virtual_memory().available // _MEMORY_OF_ONE
-    return int(max(1, min(os.cpu_count() or 1, memory)))
+    return int(max(1, min((os.cpu_count() or 1) + 1, memory)))
 
 
 class ClassRun:

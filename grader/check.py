@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grader
-from grader import lazy_dynamo
+from grader import lazy_compiler
 from grader.course import Course
 from grader.intake import Submission, take_in
 from grader.job import Job
@@ -216,7 +216,7 @@ def _trusted(course: Course, rubric: Rubric, options: Options) -> _Trusted:
     from grader.judge.given import Given
 
     lab: Lab = importlib.import_module(f"grader.exercises.{rubric.lab}").LAB
-    lazy_dynamo.postpone()
+    lazy_compiler.postpone()
     given = Given(lab, options.seed)
     return _Trusted(
         lab,

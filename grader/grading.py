@@ -1,16 +1,16 @@
 """Runs the jobs of a submission and has them judged, until every case has its verdict.
 
-Cases share a job where they can, for starting ranks is what takes the time: first all exercises of a world
-size, then what did not pass there, each exercise by itself. One that fails there behind another is asked
-again in a job in which it comes first: no case fails by what an earlier one left behind in the process.
+Cases share a job where they can, for starting ranks is what takes the time: all exercises of a world size.
+What does not pass there is asked again, each case in a job of its own: none fails by what another one left
+behind in the process.
 """
 
 from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -52,52 +52,43 @@ class Grading:
 
     def grade(self, jobs: Iterable[Job], at_once: int) -> list[CaseVerdict]:
         """The verdict on every case of ``jobs``, in their order; ``at_once`` jobs run at the same time."""
-        jobs = list(jobs)
         with ThreadPoolExecutor(at_once) as pool:
             try:
-                settled = list(pool.map(self._together, jobs))
-                apart = [
-                    (verdicts, places, pool.submit(self._settle, rest))
-                    for job, verdicts in zip(jobs, settled, strict=True)
-                    for places, rest in _apart(job, verdicts)
-                ]
-                for verdicts, places, future in apart:
-                    verdicts.update(zip(places, future.result(), strict=True))
-                return [verdicts[place] for verdicts in settled for place in sorted(verdicts)]
+                graded = [pool.submit(self._in_company, job, pool) for job in jobs]
+                settled = [future.result() for future in graded]
+                return [places[place].result() for places in settled for place in sorted(places)]
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _together(self, job: Job) -> dict[int, CaseVerdict]:
-        """What passes, by place in the job, when exercises are asked in one job. Only that counts: the rest
-        is asked again, and in a right submission there is no rest. Behind an exercise that ended the job, the
-        others go on without it for as long as something passes."""
-        passed: dict[int, CaseVerdict] = {}
+    def _in_company(self, job: Job, pool: Executor) -> dict[int, Future[CaseVerdict]]:
+        """Ask all cases of ``job`` together; what does not pass there is asked again, each case alone, in
+        ``pool``. Behind an exercise that ended the job, the others go on together for as long as something
+        passes. The verdicts, by place in the job."""
+        verdicts: dict[int, Future[CaseVerdict]] = {}
         places = list(range(len(job.cases)))
-        while len({job.cases[place].exercise for place in places}) > 1:
-            attempt = replace(_with(job, places), run_id=secrets.token_hex(8), seconds=_SECONDS_TOGETHER)
-            verdicts, stopped = self._run_and_judge(attempt)
-            news = {p: v for p, v in zip(places, verdicts, strict=True) if v.status == "passed"}
-            passed |= news
-            self.on_job(attempt, len(news))
-            if stopped is None or not news:
-                break
-            at_fault = attempt.cases[stopped].exercise
-            places = [place for place in places[stopped + 1 :] if job.cases[place].exercise != at_fault]
-        return passed
+        while len(places) > 1:
+            attempt = replace(_with(job, places), run_id=secrets.token_hex(8))
+            mixed = len(attempt.exercises) > 1
+            found, stopped = self._run_and_judge(
+                replace(attempt, seconds=_SECONDS_TOGETHER) if mixed else attempt
+            )
+            # The very first case had a fresh process. Not so much time, though, if it is in mixed company.
+            first = None if mixed or found[0].status == "error" else places[0]
+            settled = {p: v for p, v in zip(places, found, strict=True) if p == first or v.status == "passed"}
+            self.on_job(attempt, len(settled))
+            verdicts |= {p: pool.submit(self._second_chance, job, v) for p, v in settled.items()}
+            further = [] if stopped is None or not settled else _behind(attempt, stopped, places)
+            alone = [place for place in places if place not in settled and place not in further]
+            verdicts |= {place: pool.submit(self._alone, job, place) for place in alone}
+            places = further
+        return verdicts | {place: pool.submit(self._alone, job, place) for place in places}
 
-    def _settle(self, job: Job) -> list[CaseVerdict]:
-        settled: dict[int, CaseVerdict] = {}
-        pending = list(range(len(job.cases)))
-        while pending:
-            attempt = replace(_with(job, pending), run_id=secrets.token_hex(8))
-            verdicts = dict(zip(pending, self._attempt(attempt), strict=True))
-            # The first case ran in a fresh process, so its verdict stands; of the others, only what passed.
-            final = {i: v for i, v in verdicts.items() if i == pending[0] or v.status == "passed"}
-            settled |= final
-            pending = [i for i in pending if i not in settled]
-            self.on_job(attempt, len(final))
-        return [self._second_chance(job, settled[i]) for i in range(len(job.cases))]
+    def _alone(self, job: Job, place: int) -> CaseVerdict:
+        alone = _with(job, [place])
+        verdict = self._ask(job, alone.cases[0])
+        self.on_job(alone, 1)
+        return self._second_chance(job, verdict)
 
     def _second_chance(self, job: Job, verdict: CaseVerdict) -> CaseVerdict:
         """A share of the data was not enough, which has honest reasons, too: ask again with other shares."""
@@ -117,17 +108,14 @@ class Grading:
         return verdict if share.reached_withheld(again.findings) else again
 
     def _ask(self, job: Job, case: Case) -> CaseVerdict:
-        """Another question in place of one of ``job``'s cases, in a job of its own."""
-        verdict = self._attempt(replace(job, run_id=secrets.token_hex(8), cases=(case,)))[0]
-        self.on_job(job, 0)
+        """Ask ``case`` in a job of its own, otherwise as in ``job``; once more when it could not be carried
+        out."""
+        for _ in range(2):
+            attempt = replace(job, run_id=secrets.token_hex(8), cases=(case,))
+            (verdict,), _ended = self._run_and_judge(attempt)
+            if verdict.status != "error":
+                break
         return verdict
-
-    def _attempt(self, job: Job) -> Sequence[CaseVerdict]:
-        """Run and judge a job; once more when the grader could not carry it out."""
-        verdicts, _ = self._run_and_judge(job)
-        if verdicts[0].status == "error":
-            verdicts, _ = self._run_and_judge(replace(job, run_id=secrets.token_hex(8)))
-        return verdicts
 
     def _run_and_judge(self, job: Job) -> tuple[Sequence[CaseVerdict], int | None]:
         """The verdicts, and the place of the case in which the job ended before its time."""
@@ -151,12 +139,11 @@ class Grading:
         return verdicts, None if finished else begun_last
 
 
-def _apart(job: Job, passed: Collection[int]) -> Iterator[tuple[list[int], Job]]:
-    """What has not ``passed`` of a job: a job for each exercise, and the places of its cases in ``job``."""
-    left = [place for place in range(len(job.cases)) if place not in passed]
-    for name in job.exercises:
-        if places := [place for place in left if job.cases[place].exercise == name]:
-            yield places, _with(job, places)
+def _behind(job: Job, stopped: int, places: Sequence[int]) -> list[int]:
+    """Which of ``places``, one for each case, come after the ``stopped`` one and are not of its exercise."""
+    at_fault = job.cases[stopped].exercise
+    rest = range(stopped + 1, len(places))
+    return [places[index] for index in rest if job.cases[index].exercise != at_fault]
 
 
 def _with(job: Job, places: Iterable[int]) -> Job:

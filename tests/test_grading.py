@@ -65,13 +65,13 @@ def test_right_cases_share_one_job() -> None:
     assert [job.cases for job in ranks.jobs] == [CASES]
 
 
-def test_a_case_that_fails_behind_another_is_asked_again_in_a_job_where_it_comes_first() -> None:
+def test_a_case_that_fails_behind_another_is_asked_again_alone() -> None:
     def spoilt_by_the_first(job: Job, index: int) -> Tensors:
         return right(job.cases[index]) if index == 0 else wrong(job.cases[index])
 
     verdicts, ranks = grade(CASES, spoilt_by_the_first)
     assert [verdict.status for verdict in verdicts] == ["passed"] * 3
-    assert [job.cases for job in ranks.jobs] == [CASES, CASES[1:], CASES[2:]]
+    assert [job.cases for job in ranks.jobs] == [CASES, CASES[1:2], CASES[2:]]
 
 
 def test_a_case_that_fails_in_a_fresh_process_has_failed() -> None:
@@ -82,6 +82,14 @@ def test_a_case_that_fails_in_a_fresh_process_has_failed() -> None:
     verdicts, ranks = grade(CASES, second_seed_wrong)
     assert [verdict.status for verdict in verdicts] == ["passed", "failed", "passed"]
     assert [job.cases for job in ranks.jobs] == [CASES, CASES[1:2]]
+
+
+def test_the_first_case_of_a_job_of_one_exercise_has_its_verdict_whatever_comes_behind() -> None:
+    verdicts, ranks = grade(
+        CASES, lambda job, index: "deadlock" if job.cases[0] == CASES[0] else right(job.cases[index])
+    )
+    assert [verdict.status for verdict in verdicts] == ["failed", "passed", "passed"]
+    assert [job.cases for job in ranks.jobs] == [CASES, CASES[1:2], CASES[2:]]
 
 
 def test_every_attempt_has_a_run_id_of_its_own_so_that_no_artifact_serves_twice() -> None:
@@ -125,14 +133,14 @@ def test_exercises_that_are_right_share_one_job() -> None:
     assert [job.cases for job in ranks.jobs] == [MIXED]
 
 
-def test_what_does_not_pass_among_other_exercises_is_asked_again_without_them() -> None:
+def test_what_does_not_pass_among_other_exercises_is_asked_again_alone() -> None:
     def spoilt_by_others(job: Job, index: int) -> Tensors:
         alone = len(job.exercises) == 1
         return right(job.cases[index]) if alone or index == 0 else wrong(job.cases[index])
 
     verdicts, ranks = grade(MIXED, spoilt_by_others)
     assert [verdict.status for verdict in verdicts] == ["passed"] * 4
-    assert [job.cases for job in ranks.jobs] == [MIXED, MIXED[1:2], MIXED[2:]]
+    assert [job.cases for job in ranks.jobs] == [MIXED, MIXED[1:2], MIXED[2:3], MIXED[3:]]
 
 
 def test_a_failure_among_other_exercises_is_no_verdict_even_in_the_first_case() -> None:
@@ -140,7 +148,7 @@ def test_a_failure_among_other_exercises_is_no_verdict_even_in_the_first_case() 
         MIXED, lambda job, index: right(job.cases[index]) if len(job.cases) < 4 else "time-limit"
     )
     assert [verdict.status for verdict in verdicts] == ["passed"] * 4
-    assert [job.cases for job in ranks.jobs] == [MIXED, MIXED[:2], MIXED[2:]]
+    assert [job.cases for job in ranks.jobs] == [MIXED, *((case,) for case in MIXED)]
     assert ranks.jobs[0].seconds < ranks.jobs[1].seconds
 
 

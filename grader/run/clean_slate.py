@@ -67,6 +67,7 @@ class CleanSlate:
         self._default_device = torch.get_default_device()
         self._environment = dict(os.environ)
         self._search_path, self._arguments = list(sys.path), list(sys.argv)
+        self._modules = dict(sys.modules)
 
     def wipe(self) -> None:
         """Put everything back."""
@@ -84,7 +85,8 @@ class CleanSlate:
             os.environ.update(self._environment)
         sys.path[:], sys.argv[:] = self._search_path, self._arguments
         for name, module in list(sys.modules.items()):
-            if str(getattr(module, "__file__", None) or "").startswith(self._folder):
+            new = self._modules.get(name) is not module
+            if new and str(getattr(module, "__file__", None) or "").startswith(self._folder):
                 del sys.modules[name]
 
 

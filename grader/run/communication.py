@@ -26,6 +26,7 @@ from grader.run import pipes
 
 _TICK = 0.05  # seconds between two looks at the main thread
 _STILL = 3  # looks at the same operation before the warden hears of it
+_SAID_EVERY = 2  # looks, from then on
 _MOST_OPERATIONS = 1000  # of a case that are logged
 
 _COLLECTIVES = (
@@ -162,7 +163,7 @@ class Communication:
                 seen, same, told = entered, 0, False
                 continue
             same += 1
-            if same >= _STILL:
+            if same >= _STILL and (same - _STILL) % _SAID_EVERY == 0:
                 pipes.say(self._status, "waits", operation=operation)
                 told = True
 

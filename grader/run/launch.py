@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 import traceback
 from typing import Any, NoReturn
 
@@ -65,9 +66,14 @@ def _environment(workspace: Workspace) -> dict[str, str]:
 
 
 def _fork(workspace: Workspace, spec: dict[str, Any]) -> None:
+    from torch.distributed.elastic.rendezvous import dynamic_rendezvous
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
     logging.disable(logging.CRITICAL)  # the agent's account of a failed rank: ours is in the record
+    # Half of a launch's time: it names the caller of events that nobody reads, by walking the whole stack
+    # with its sources, and waits for up to 0.3 s so that many nodes do not come all at once. Ours is one.
+    dynamic_rendezvous.get_method_name = lambda depth=2: "rendezvous"
+    dynamic_rendezvous._delay = _delay  # type: ignore[attr-defined]
     config = LaunchConfig(
         min_nodes=1,
         max_nodes=1,
@@ -80,6 +86,11 @@ def _fork(workspace: Workspace, spec: dict[str, Any]) -> None:
         monitor_interval=_POLL,
     )
     elastic_launch(config, rank.main)(str(workspace.root))
+
+
+def _delay(seconds: float | tuple[float, float]) -> None:
+    """Between two looks at the state of a rendezvous; a range is what is drawn from before the first."""
+    time.sleep(seconds[0] if isinstance(seconds, tuple) else seconds)
 
 
 def _torchrun(workspace: Workspace, spec: dict[str, Any]) -> NoReturn:

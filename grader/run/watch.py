@@ -17,7 +17,7 @@ from grader.job import Limits
 from grader.run import pipes, processes
 from grader.run.workspace import Workspace
 
-_TICK = 0.02  # seconds between two looks at the job
+_TICK = 0.05  # seconds between two looks at the job while its ranks say nothing
 _INSPECT_EVERY = 0.05  # seconds between two looks at its processes
 _GRACE = 2.0  # seconds for the peers of a rank that is gone to fail for themselves and say so
 _STANDSTILL = 1.0  # seconds for which no rank of a job may move before it is called a deadlock

@@ -12,9 +12,10 @@ from tests.run.made import ROOT
 POSTPONED = """
 import sys
 import torch
-from grader import lazy_dynamo
-lazy_dynamo.postpone()
+from grader import lazy_compiler
+lazy_compiler.postpone()
 real = lambda: type(sys.modules["torch._dynamo"]).__name__ == "module"
+real_shapes = lambda: type(sys.modules["torch.fx.experimental.symbolic_shapes"]).__name__ == "module"
 """
 
 
@@ -36,8 +37,40 @@ import inspect, linecache
 linecache.checkcache(); inspect.getmodule(run := lambda: 0)
 assert weight.tolist() == [0.5, 0.5]
 assert not real()
-lazy_dynamo.postpone()
+lazy_compiler.postpone()
 assert not real()
+"""
+    )
+
+
+def test_a_gradient_handed_to_backward_does_not_import_symbolic_shapes():
+    run(
+        """
+weight = torch.ones(2, 3, requires_grad=True)
+(2 * weight).backward(torch.full((2, 3), 5.0))
+assert weight.grad.tolist() == [[10.0] * 3] * 2
+for wrong in (torch.ones(3, 2), torch.ones(2), torch.ones(2, 3, 1)):
+    try:
+        (2 * weight).backward(wrong)
+    except RuntimeError as error:
+        assert "Mismatch in shape" in str(error)
+    else:
+        assert False
+assert not real_shapes()
+"""
+    )
+
+
+def test_symbolic_shapes_come_when_they_are_asked_for():
+    run(
+        """
+from torch.fx.experimental.symbolic_shapes import expect_true, sym_eq
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+assert real_shapes()
+assert expect_true(sym_eq(torch.Size([2, 3]), torch.Size([2, 3])))
+exported = torch.export.export(torch.nn.Linear(2, 3), (torch.ones(4, 2),),
+                               dynamic_shapes={"input": {0: torch.export.Dim("batch")}})
+assert exported.module()(torch.ones(7, 2)).shape == (7, 3)
 """
     )
 
@@ -59,4 +92,4 @@ assert real()
 
 
 def test_a_compiler_that_is_there_already_stays():
-    run("import torch._dynamo.config\nlazy_dynamo.postpone()\nassert real()")
+    run("import torch._dynamo.config\nlazy_compiler.postpone()\nassert real()")
