@@ -15,7 +15,7 @@ from grader.course import Course, CourseError, find_course
 from grader.progress import shown_progress
 
 if TYPE_CHECKING:
-    from grader.check import Options
+    from grader.options import Options
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -96,9 +96,9 @@ def check(
     Exit status: 0 full marks (a class: all graded), 1 marks lost, 2 wrong usage or nothing to grade in the
     file, 3 the grader itself failed.
     """
-    from grader.check import Options, UsageError
     from grader.check import check as check_submission
     from grader.intake import IntakeError
+    from grader.options import Options, UsageError
     from grader.report.json_file import write_json
     from grader.report.schema import exit_status
     from grader.report.terminal import print_report
@@ -157,9 +157,9 @@ def _check_class(
     course: Path | None,
     json: str | None,
 ) -> NoReturn:
-    from grader.check import UsageError
     from grader.grade_class import ClassOptions, grade_class
     from grader.intake import IntakeError
+    from grader.options import UsageError
     from grader.progress import shown_class
     from grader.report.summary import summary
     from grader.roster import RosterError, load_roster

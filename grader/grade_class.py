@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.batch import ClassRun, Finished, bearable, stored_results
-from grader.check import Grader, Options, UsageError, replay_command
+from grader.check import Grader
 from grader.course import Course
 from grader.intake.hand_ins import HandIn, Naming, find_hand_ins
+from grader.options import Options, UsageError, replay_command
 from grader.report.files import write_text
 from grader.report.gradebook import Row, gradebook
 from grader.report.schema import Report
 from grader.results import Refused, Results, Stored, hash_of_points, hashes_of_asked
 from grader.roster import Roster
 from grader.rubric import Rubric
+from grader.scratch import scratch
 
 
 @dataclass(frozen=True)
@@ -70,9 +71,9 @@ def grade_class(
         results.set_seed(of_class.seed)
     options = replace(options, seed=results.seed(options.seed))
     jobs = of_class.jobs or bearable()
-    with tempfile.TemporaryDirectory(prefix="grader-class-") as unpacked:
+    with scratch() as unpacked:
         naming = Naming(rubric.class_.names)
-        hand_ins = find_hand_ins(paths, (f"{rubric.lab}.py",), naming, Path(unpacked))
+        hand_ins = find_hand_ins(paths, (f"{rubric.lab}.py",), naming, unpacked)
         watcher.planned(len(hand_ins), jobs)
         with Grader(course, rubric, options) as grader:
             run = ClassRun(

@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +130,7 @@ def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -
     it, the reference, the staff's files, this grader, and the options of the run."""
     files = (course.reference_dir / f"{rubric.lab}.py", course.staff_utils)
     common = [
-        grader.__version__,
+        _hash_of_grader(),
         *map(str, options),
         *(hashlib.sha256(path.read_bytes()).hexdigest() for path in files),
         rubric.model_dump(mode="json", include={"lab", "tolerance", "limits", "intake", "baseline"}),
@@ -141,6 +142,13 @@ def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -
         )
         for name, part in rubric.exercises.items()
     }
+
+
+def _hash_of_grader() -> str:
+    """The grader's version, to the last changed line, and that of torch."""
+    folder = Path(grader.__file__).parent
+    code = {path.relative_to(folder).as_posix(): _content(path) for path in sorted(folder.rglob("*.py"))}
+    return _hash_of([grader.__version__, metadata.version("torch"), code])
 
 
 def _hash_of(value: object) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from grader.check import Options, Progress, check
+from grader.check import Progress, check
 from grader.course import find_course
+from grader.options import Options
 from grader.report.schema import ExercisePart, Report
 from grader.rubric import load_rubric
 from tests.corpus import CORPUS, load_case

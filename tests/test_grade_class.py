@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -80,26 +81,44 @@ def test_two_at_once_give_what_one_at_a_time_gives(
 def test_a_run_that_is_killed_again_and_again_comes_to_the_same(
     downloads: Path, undisturbed: Path, tmp_path: Path
 ) -> None:
-    generator = random.Random(3)
+    _kill(downloads, tmp_path, times=3, seconds=(1, 6))
+    assert results(tmp_path / "out") == results(undisturbed)
+
+
+@pytest.mark.exhaustive
+def test_fifty_kills_change_nothing(downloads: Path, tmp_path: Path) -> None:
+    many, undisturbed = tmp_path / "many", tmp_path / "undisturbed"
+    many.mkdir()
+    for number in range(10):
+        for hand_in in downloads.iterdir():
+            (many / f"{hand_in.stem}{number}.zip").write_bytes(hand_in.read_bytes())
+    subprocess.run(command(many, undisturbed), check=True, timeout=900, capture_output=True)
+    done = _kill(many, tmp_path, times=50, seconds=(2, 5))
+    assert results(tmp_path / "out") == results(undisturbed)
+    assert len(set(done)) > 10, "the kills came before or after the grading"
+
+
+def _kill(downloads: Path, folder: Path, times: int, seconds: tuple[float, float]) -> list[int]:
+    """Kill runs over the class, each after so many seconds, and let the last one finish. How many hand-ins
+    each had found done. Raises AssertionError for one that is graded twice and for processes that stay."""
+    generator = random.Random(times)
     token = f"class-{os.getpid()}-{time.monotonic_ns()}"
-    environment = {**os.environ, "CLASS_TOKEN": token, "TMPDIR": str(tmp_path)}
-    out, kept = tmp_path / "out", set[str]()
-    for _ in range(4):
+    environment = {**os.environ, "CLASS_TOKEN": token, "TMPDIR": str(folder)}
+    out, kept, done = folder / "out", set[str](), []
+    for _ in range(times):
+        done.append(len(kept))
         process = subprocess.Popen(
             command(downloads, out), env=environment, stdout=subprocess.PIPE, text=True
         )
-        time.sleep(generator.uniform(1, 12))  # whenever it comes
+        time.sleep(generator.uniform(*seconds))  # whenever it comes
         process.send_signal(signal.SIGKILL)
         printed, _ = process.communicate()
-        again = {line.split()[0] for line in printed.splitlines() if line.endswith(" s") or " s  " in line}
+        again = {line.split()[0] for line in printed.splitlines() if re.search(r" \d+\.\d s( |$)", line)}
         assert not again & kept, "graded twice"
         kept = {path.parent.name for path in out.rglob("result.json")}
-    done = subprocess.run(
-        command(downloads, out), env=environment, check=True, timeout=300, capture_output=True
-    )
-    assert done.returncode == 0
-    assert results(out) == results(undisturbed)
-    _assert_gone(token, str(tmp_path))
+    subprocess.run(command(downloads, out), env=environment, check=True, timeout=900, capture_output=True)
+    _assert_gone(token, str(folder))
+    return done
 
 
 def _assert_gone(token: str, folder: str) -> None:

@@ -15,7 +15,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from tests.benchmarks import of_a_class
+from tests.benchmarks import of_a_class, of_three_hundred
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
@@ -30,8 +30,9 @@ SPANS = """
 import json, sys, time
 started = time.monotonic()
 from pathlib import Path
-from grader.check import Options, Progress, check
+from grader.check import Progress, check
 from grader.course import find_course
+from grader.options import Options
 from grader.rubric import load_rubric
 course = find_course(Path(sys.argv[1]))
 graded = check(course.reference_dir / "assignment4.py", course, load_rubric(course.rubric_path),
@@ -61,6 +62,7 @@ def main() -> None:
     print(f"  grader check, right, all exercises  {medians['grader']:6.2f} s   {ratio:4.2f} x")
     _print_spans(environment)
     of_a_class.measure(medians["torchrun"], lambda command: _seconds(command, environment))
+    of_three_hundred.measure()
 
 
 def _seconds(command: list[str | Path], environment: dict[str, str]) -> float:
