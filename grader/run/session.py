@@ -81,8 +81,15 @@ class Session:
                 pass
 
     def is_alive(self) -> bool:
-        """Whether the agent's process is still there."""
-        return self._process.poll() is None
+        """Whether the agent is still there. (In a sandbox it is a grandchild, and gone before its parent.)"""
+        if self._process.poll() is not None:
+            return False
+        try:
+            return self._control.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
 
     def import_seconds(self) -> float:
         """How long the agent's imports took. Waits for them; raises `SandboxError` when it cannot start."""
