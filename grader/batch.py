@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -14,7 +15,9 @@ from typing import Literal, Protocol
 import psutil  # memory of the machine, on Linux and macOS alike
 
 from grader.intake import IntakeError
-from grader.intake.hand_ins import HandIn
+from grader.intake.attempts import HandIn
+from grader.intake.errors import shown
+from grader.intake.folder_source import unreadable
 from grader.report.rescore import merged, rescored
 from grader.report.schema import Report
 from grader.results import Basis, Refused, Results, Stored, hash_of_hand_in
@@ -33,7 +36,7 @@ class OneGrader(Protocol):
 
 @dataclass(frozen=True)
 class Finished:
-    """One student's result in a few words; the whole is in the results folder."""
+    """One student's result in a few words; the whole is in the results folder, if it is ``kept``."""
 
     student: str
     how: How
@@ -44,6 +47,8 @@ class Finished:
     sentence: str = ""
     exercises: Mapping[str, str] = field(default_factory=dict)
     codes: frozenset[tuple[str, str]] = frozenset()
+    notes: tuple[str, ...] = ()
+    kept: bool = True
 
 
 def bearable() -> int:
@@ -55,7 +60,9 @@ def bearable() -> int:
 
 class ClassRun:
     """One run over a class. ``asked`` are the hashes of what each exercise is asked, ``points`` the rubric's
-    points by exercise and check with ``points_hash``; ``force`` grades again what is there already."""
+    points by exercise and check with ``points_hash``; ``force`` grades again what is there already.
+    ``give_up`` is called when the run ends before its time: whatever is being graded is to end soon.
+    ``done`` has what is finished, by student."""
 
     def __init__(
         self,
@@ -65,10 +72,12 @@ class ClassRun:
         points: Mapping[str, Mapping[str, float]],
         points_hash: str,
         force: bool = False,
+        give_up: Callable[[], None] = lambda: None,
     ) -> None:
         self._grade, self._results = grade, results
         self._asked, self._points, self._points_hash = dict(asked), points, points_hash
-        self._force = force
+        self._force, self._give_up = force, give_up
+        self.done: dict[str, Finished] = {}
         self._stopped = threading.Event()
 
     def run(
@@ -81,55 +90,62 @@ class ClassRun:
         """
         with ThreadPoolExecutor(at_once) as pool:
             futures = {pool.submit(self._one, hand_in): hand_in.student for hand_in in hand_ins}
-            found: dict[str, Finished] = {}
             try:
                 for future in as_completed(futures):
-                    found[futures[future]] = future.result()
+                    self.done[futures[future]] = future.result()
                     finished(future.result())
             except BaseException:
                 self._stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
+                self._give_up()
                 raise
-        return [found[hand_in.student] for hand_in in hand_ins]
+        return [self.done[hand_in.student] for hand_in in hand_ins]
 
     def _one(self, hand_in: HandIn) -> Finished:
         begun = time.monotonic()
         try:
-            basis = Basis(hash_of_hand_in(hand_in.path), self._asked, self._points_hash)
-            how, stored = self._result(hand_in, basis)
+            hand_in, content = _read(hand_in)
+            how, stored = self._result(hand_in, Basis(content, self._asked, self._points_hash))
         except SandboxError:  # no other submission could be graded either
             raise
-        except Exception as error:  # a fault of ours, on this one
-            sentence = f"The grader failed on {hand_in.file}: {error!r}. Nothing was kept; run it again."
-            return Finished(hand_in.student, "graded", "error", 0, 0, sentence=sentence)
-        return _in_short(stored, how, time.monotonic() - begun, self._worth())
+        except (Exception, SystemExit) as error:  # a fault of ours, on this one
+            sentence = f"The grader failed on {shown(hand_in.file)}: {error!r}. Nothing was kept."
+            return Finished(hand_in.student, "graded", "error", 0, 0, sentence=sentence, kept=False)
+        in_short = _in_short(stored, how, time.monotonic() - begun, self._worth())
+        return replace(in_short, notes=hand_in.notes)
 
     def _result(self, hand_in: HandIn, basis: Basis) -> tuple[How, Stored]:
         stored = None if self._force else self._results.load(hand_in.student)
         if stored is None or stored.basis.hand_in != basis.hand_in or _failed(stored):
-            return "graded", self._graded(hand_in, basis, ())
+            return "graded", self._graded(hand_in, basis)
         stale = tuple(name for name, asked in basis.asked.items() if stored.basis.asked.get(name) != asked)
-        gone = stored.basis.asked.keys() - basis.asked.keys()
-        if isinstance(stored.outcome, Refused) or gone:
-            return ("graded", self._graded(hand_in, basis, ())) if stale or gone else ("kept", stored)
-        if stale:
-            return "graded", self._graded(hand_in, basis, stale, stored.outcome)
-        if stored.basis.points == basis.points:
-            return "kept", stored
-        report = rescored(stored.outcome, self._points)
+        if isinstance(stored.outcome, Refused):
+            return ("graded", self._graded(hand_in, basis)) if stale else ("kept", stored)
+        if stored.basis.asked.keys() != basis.asked.keys() or len(stale) == len(basis.asked):
+            return "graded", self._graded(hand_in, basis)
+        try:
+            if stale:
+                return "graded", self._graded(hand_in, basis, stale, stored.outcome)
+            if stored.basis.points == basis.points:
+                return "kept", stored
+            report = rescored(stored.outcome, self._points)
+        except LookupError:  # the verdicts that are there are not those of this rubric
+            return "graded", self._graded(hand_in, basis)
         return "re-scored", self._kept(replace(stored, basis=basis, outcome=report))
 
     def _graded(
-        self, hand_in: HandIn, basis: Basis, only: tuple[str, ...], before: Report | None = None
+        self, hand_in: HandIn, basis: Basis, only: tuple[str, ...] = (), before: Report | None = None
     ) -> Stored:
         outcome: Report | Refused
         try:
+            if hand_in.refused:
+                raise _RefusedAlready(hand_in.refused)
             outcome = self._grade(hand_in, only)
             if before is not None:
                 outcome = rescored(merged(before, outcome), self._points)
             outcome = outcome.model_copy(update={"notes": (*hand_in.notes, *outcome.notes)})
-        except IntakeError as error:
-            outcome = Refused(str(error))
+        except (IntakeError, _RefusedAlready) as error:
+            outcome = Refused(str(error), hand_in.notes)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return self._kept(Stored(hand_in.student, hand_in.file, basis, outcome, now))
 
@@ -142,11 +158,18 @@ class ClassRun:
         return sum(sum(checks.values()) for checks in self._points.values())
 
 
-def stored_results(results: Results, students: Iterable[str]) -> Iterator[Stored]:
-    """What is kept of these students, one after another."""
-    for student in students:
-        if (stored := results.load(student)) is not None:
-            yield stored
+class _RefusedAlready(Exception):
+    """What was found when the class was looked through."""
+
+
+def _read(hand_in: HandIn) -> tuple[HandIn, str]:
+    """The hand-in, refused when it cannot be read, and a hash of its content."""
+    if not hand_in.refused:
+        try:
+            return hand_in, hash_of_hand_in(hand_in.path)
+        except OSError as error:
+            hand_in = replace(hand_in, refused=str(unreadable(hand_in.path, error)))
+    return hand_in, hashlib.sha256(hand_in.refused.encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _failed(stored: Stored) -> bool:

@@ -66,6 +66,7 @@ class Grader:
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._died = 0  # sandboxes so far
+        self._given_up = False
         self._trusted: Trusted | None = None
 
     def __enter__(self) -> Grader:
@@ -74,6 +75,14 @@ class Grader:
 
     def __exit__(self, *_: object) -> None:
         self._contexts.close()
+
+    def give_up(self) -> None:
+        """End the sandbox and whatever runs in it. Another thread's `grade` comes to an end with errors, or
+        raises `grader.run.sandbox.SandboxError`."""
+        with self._lock:
+            self._given_up = True
+            if self._session is not None:
+                self._session.close()
 
     def grade(
         self, path: Path, progress: Progress = Progress(), only: tuple[str, ...] | None = None
@@ -154,6 +163,8 @@ class Grader:
         return Graded(report, timings)
 
     def _prepare(self, timings: Timings) -> tuple[Session, Trusted]:
+        if self._given_up:
+            raise sandbox.SandboxError("The grading was ended.")
         if self._session is None:
             place = {"bwrap": sandbox.bubblewrap, "none": sandbox.in_the_open}[self._options.sandbox]
             # The agent imports torch while this process does.

@@ -159,6 +159,7 @@ def _check_class(
 ) -> NoReturn:
     from grader.grade_class import ClassOptions, grade_class
     from grader.intake import IntakeError
+    from grader.intake.errors import shown
     from grader.options import UsageError
     from grader.progress import shown_class
     from grader.report.summary import summary
@@ -185,6 +186,9 @@ def _check_class(
         )
     print()
     print(summary(graded.finished, graded.not_submitted), end="")
+    if graded.not_in_roster:
+        names = ", ".join(shown(student) for student in graded.not_in_roster)
+        print(f"\nNot to be found in the roster, or twice: {names}")
     print(f"\n{out / 'gradebook.csv'} has a row for each student.")
     failed = any(one.status == "error" for one in graded.finished)
     raise typer.Exit(GRADER_FAILED if failed else 0)

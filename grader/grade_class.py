@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.batch import ClassRun, Finished, bearable, stored_results
+from grader.batch import ClassRun, Finished, bearable
 from grader.check import Grader
 from grader.course import Course
-from grader.intake.hand_ins import HandIn, Naming, find_hand_ins
+from grader.intake.attempts import HandIn
+from grader.intake.errors import shown
+from grader.intake.hand_ins import Found, find_hand_ins
+from grader.intake.naming import Naming
 from grader.options import Options, UsageError, replay_command
 from grader.report.files import write_text
-from grader.report.gradebook import Row, gradebook
+from grader.report.gradebook import gradebook
 from grader.report.schema import Report
-from grader.results import Refused, Results, Stored, hash_of_points, hashes_of_asked
+from grader.results import Results, hash_of_points, hashes_of_asked
 from grader.roster import Roster
+from grader.rows import ClassRows, check_heading
 from grader.rubric import Rubric
 from grader.scratch import scratch
 
@@ -34,18 +41,19 @@ class ClassOptions:
 
 @dataclass(frozen=True)
 class Watcher:
-    """Called as the class goes on: ``planned`` with the number of hand-ins and of those graded at once."""
+    """Called as the class goes on: ``planned`` with what was found and how many are graded at once."""
 
-    planned: Callable[[int, int], None] = lambda hand_ins, at_once: None
+    planned: Callable[[Found, int], None] = lambda found, at_once: None
     finished: Callable[[Finished], None] = lambda one: None
 
 
 @dataclass(frozen=True)
 class ClassGraded:
-    """``not_submitted`` are the roster's students without a hand-in."""
+    """``not_submitted`` of the roster handed nothing in; ``not_in_roster`` did, and are not found there."""
 
     finished: Sequence[Finished]
     not_submitted: int
+    not_in_roster: Sequence[str]
 
 
 def grade_class(
@@ -59,41 +67,78 @@ def grade_class(
     """Grade every hand-in in ``paths`` and write ``report.json`` for each, and ``gradebook.csv``.
 
     Raises `grader.intake.IntakeError` when there are none, `UsageError`, `grader.rubric_errors.RubricError`,
-    `grader.run.sandbox.SandboxError`, and OSError when the results cannot be written.
+    `grader.roster.RosterError`, `grader.run.sandbox.SandboxError`, and OSError when the results cannot be
+    written.
     """
     if options.only:
         raise UsageError(
             "--only asks one submission; a class is asked everything (leave out --only or --out)."
         )
+    _keep_apart(of_class.out, paths)
     of_class.out.mkdir(parents=True, exist_ok=True)
+    with _alone_in(of_class.out), scratch() as unpacked:
+        naming = Naming(rubric.class_.names)
+        found = find_hand_ins(paths, (f"{rubric.lab}.py",), naming, unpacked / "class")
+        if of_class.roster:
+            check_heading(of_class.roster, found.hand_ins)
+        return _graded(found, course, rubric, options, of_class, watcher)
+
+
+def _graded(
+    found: Found, course: Course, rubric: Rubric, options: Options, of_class: ClassOptions, watcher: Watcher
+) -> ClassGraded:
     results = Results(of_class.out)
     if of_class.seed is not None:
         results.set_seed(of_class.seed)
     options = replace(options, seed=results.seed(options.seed))
     jobs = of_class.jobs or bearable()
-    with scratch() as unpacked:
-        naming = Naming(rubric.class_.names)
-        hand_ins = find_hand_ins(paths, (f"{rubric.lab}.py",), naming, unpacked)
-        watcher.planned(len(hand_ins), jobs)
-        with Grader(course, rubric, options) as grader:
-            run = ClassRun(
-                lambda hand_in, only: _report(grader, hand_in, only, options),
-                results,
-                hashes_of_asked(
-                    course, rubric, (options.seed, options.device, options.launcher, options.sandbox)
-                ),
-                {
-                    name: {str(c): worth for c, worth in part.points.items()}
-                    for name, part in rubric.exercises.items()
-                },
-                hash_of_points(rubric),
-                of_class.force,
+    watcher.planned(found, jobs)
+    rows = ClassRows(found.hand_ins, results, rubric, of_class.roster)
+    with Grader(course, rubric, options) as grader:
+        run = ClassRun(
+            lambda hand_in, only: _report(grader, hand_in, only, options),
+            results,
+            hashes_of_asked(
+                course, rubric, (options.seed, options.device, options.launcher, options.sandbox)
+            ),
+            {
+                name: {str(c): worth for c, worth in part.points.items()}
+                for name, part in rubric.exercises.items()
+            },
+            hash_of_points(rubric),
+            of_class.force,
+            grader.give_up,
+        )
+        try:
+            finished = run.run(found.hand_ins, jobs, watcher.finished)
+        finally:
+            columns = of_class.roster.columns if of_class.roster else ()
+            text = gradebook(rows.all(run.done), tuple(rubric.exercises), columns)
+            write_text(results.folder / "gradebook.csv", text)
+    return ClassGraded(finished, rows.not_submitted, rows.not_in_roster)
+
+
+def _keep_apart(out: Path, paths: Sequence[Path]) -> None:
+    """Raises `UsageError` where the results would be taken for hand-ins."""
+    out = out.resolve()
+    for path in (path.resolve() for path in paths if path.is_dir()):
+        if out.is_relative_to(path):
+            raise UsageError(
+                f"--out {out} lies in {path}, where it would be taken for a hand-in: put it beside it."
             )
-            try:
-                finished = run.run(hand_ins, jobs, watcher.finished)
-            finally:
-                missing = _write_gradebook(results, hand_ins, rubric, of_class.roster)
-    return ClassGraded(finished, missing)
+
+
+@contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    """Raises `UsageError` while another run writes there; the kernel lets go of the lock with its process."""
+    descriptor = os.open(out / ".lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as error:
+        raise UsageError(f"Another run is writing to {out}: wait for it, or name another folder.") from error
+    finally:
+        os.close(descriptor)
 
 
 def _report(grader: Grader, hand_in: HandIn, only: tuple[str, ...], options: Options) -> Report:
@@ -104,66 +149,14 @@ def _report(grader: Grader, hand_in: HandIn, only: tuple[str, ...], options: Opt
     return report.model_copy(update={"submission": name, "command": command})
 
 
-def _write_gradebook(
-    results: Results, hand_ins: Sequence[HandIn], rubric: Rubric, roster: Roster | None
-) -> int:
-    """Write ``gradebook.csv`` and return how many of the roster handed nothing in."""
-    names = tuple(rubric.exercises)
-    stored = stored_results(results, (hand_in.student for hand_in in hand_ins))
-    rows = [_row(one, rubric, roster) for one in stored]
-    absent = _absent(hand_ins, rubric, roster)
-    rows += absent
-    write_text(results.folder / "gradebook.csv", gradebook(rows, names, roster.columns if roster else ()))
-    return len(absent)
-
-
-def _row(stored: Stored, rubric: Rubric, roster: Roster | None) -> Row:
-    number = roster.row_of(stored.student) if roster else None
-    cells = roster.rows[number] if roster and number is not None else ()
-    if isinstance(stored.outcome, Refused):
-        return Row(
-            stored.student,
-            f"nothing to grade: {stored.outcome.sentence}",
-            0,
-            rubric.max_score,
-            dict.fromkeys(rubric.exercises, 0.0),
-            stored.file,
-            stored.basis.hand_in,
-            stored.graded_at,
-            cells,
-        )
-    report = stored.outcome
-    return Row(
-        stored.student,
-        report.status,
-        report.score,
-        report.max_score,
-        {part.name: part.score for part in report.exercises if part.max_score},
-        stored.file,
-        report.submission.sha256,
-        stored.graded_at,
-        cells,
-    )
-
-
-def _absent(hand_ins: Sequence[HandIn], rubric: Rubric, roster: Roster | None) -> list[Row]:
-    if roster is None:
-        return []
-    there = {roster.row_of(hand_in.student) for hand_in in hand_ins}
-    zeros = dict.fromkeys(rubric.exercises, 0.0)
-    return [
-        Row(row[0], "not submitted", 0, rubric.max_score, zeros, of_roster=row)
-        for number, row in enumerate(roster.rows)
-        if number not in there
-    ]
-
-
 def lines_of(finished: Finished) -> Iterator[str]:
-    """One line for a hand-in that is done, and its sentence where it has one."""
+    """One line for a hand-in that is done, and its sentences where it has some."""
     score = f"{finished.score:g} / {finished.max_score:g}" if finished.status != "error" else "-"
     how = f"{finished.seconds:.1f} s" if finished.how == "graded" else finished.how
     wrong = sorted({f"{name}: {code}" for name, code in finished.codes})
     told = "; ".join(wrong[:3]) + (f" and {len(wrong) - 3} more" if len(wrong) > 3 else "")
-    yield f"{finished.student:<30} {score:>11}  {finished.status:<8} {how:>9}  {told}".rstrip()
-    if finished.sentence:
-        yield f"    {finished.sentence}"
+    student = shown(finished.student)
+    yield f"{student:<30} {score:>11}  {finished.status:<8} {how:>9}  {told}".rstrip()
+    for sentence in (finished.sentence, *finished.notes):
+        if sentence:
+            yield f"    {shown(sentence, 1000)}"

@@ -22,6 +22,8 @@ from rich.progress import (
 from grader.batch import Finished
 from grader.check import Progress
 from grader.grade_class import Watcher, lines_of
+from grader.intake.errors import shown
+from grader.intake.hand_ins import Found
 from grader.job import Job
 
 
@@ -65,9 +67,11 @@ def shown_class() -> Iterator[Watcher]:
     with Bar(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("finding hand-ins", total=None)
 
-        def planned(hand_ins: int, at_once: int) -> None:
-            print(f"{hand_ins} hand-ins, {at_once} at once", flush=True)
-            bar.update(task, total=hand_ins, description="grading")
+        def planned(found: Found, at_once: int) -> None:
+            print(f"{len(found.hand_ins)} hand-ins, {at_once} at once", flush=True)
+            if found.left_out:
+                print(f"Taken for no hand-in: {shown(', '.join(found.left_out), 1000)}", flush=True)
+            bar.update(task, total=len(found.hand_ins), description="grading")
 
         def finished(one: Finished) -> None:
             for line in lines_of(one):

@@ -6,12 +6,13 @@ report before the note that says that it is there: whatever interrupts a run, a 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
@@ -19,11 +20,18 @@ from typing import Any
 
 import grader
 from grader.course import Course
+from grader.intake.errors import IntakeError
+from grader.intake.folder_source import read_bounded
 from grader.intake.names import junk_in
 from grader.report.files import write_text
 from grader.report.schema import Report
 from grader.rubric import Rubric
 
+_LIKE_A_SAFE_ONE = re.compile(r"-[0-9a-f]{16}$")
+_LARGEST_HASHED = 1 << 30  # bytes
+_LARGEST_READ = 64 << 20  # bytes, of a file of ours
+#: Whatever files that somebody changed may raise, deeply nested JSON for instance.
+_UNUSABLE = (OSError, IntakeError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _PLAIN = re.compile(r"[^\w.@+ -]", re.ASCII)
 _LONGEST = 80
 _CHECKS_OF_HIDDEN = {"hidden", "input_gradient"}  # those that ask hidden cases (see `grader.cases`)
@@ -44,6 +52,7 @@ class Refused:
     """A hand-in with nothing to grade in it, and the sentence that says why."""
 
     sentence: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,10 +76,13 @@ class Results:
         """The class's master seed: a class is asked the same however often the run is taken up again."""
         path = self.folder / "class.json"
         try:
-            return int(json.loads(path.read_text("utf-8"))["seed"])
-        except (OSError, ValueError, KeyError, TypeError):
-            self.set_seed(otherwise)
-            return otherwise
+            seed = json.loads(_read(path))["seed"]
+            if type(seed) is int and seed >= 0:
+                return seed
+        except _UNUSABLE:
+            pass
+        self.set_seed(otherwise)
+        return otherwise
 
     def set_seed(self, seed: int) -> None:
         """Ask the class by this master seed from now on."""
@@ -80,35 +92,52 @@ class Results:
     def place(self, student: str) -> Path:
         """The student's folder. Names that lead elsewhere, or are too long, get a safe one of their own."""
         plain = _PLAIN.sub("_", student).strip(" .")[:_LONGEST]
-        if plain != student or plain.casefold() in ("", "class.json", "gradebook.csv"):
-            plain = f"{plain}-{hashlib.sha256(student.encode('utf-8', 'replace')).hexdigest()[:8]}"
+        reserved = plain.casefold() in ("", "class.json", "gradebook.csv") or _LIKE_A_SAFE_ONE.search(plain)
+        if plain != student or reserved:
+            digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
+            plain = f"{plain}-{digest[:16]}"
         return self.folder / plain
 
     def load(self, student: str) -> Stored | None:
         """What is there of a student; None where there is nothing that can be used."""
-        place = self.place(student)
+        stored = self._load(self.place(student))
+        return stored if stored is not None and stored.student == student else None
+
+    def others(self, students: Collection[str]) -> Iterator[Stored]:
+        """What is there of anybody else, from earlier runs, in the order of the folders' names."""
+        for place in sorted(path for path in self.folder.iterdir() if path.is_dir()):
+            stored = self._load(place)
+            if stored is not None and stored.student not in students and self.place(stored.student) == place:
+                yield stored
+
+    def _load(self, place: Path) -> Stored | None:
         try:
-            note: dict[str, Any] = json.loads((place / "result.json").read_text("utf-8"))
+            note: dict[str, Any] = json.loads(_read(place / "result.json"))
             basis = Basis(**note["basis"])
+            if not all(type(text) is str for pair in basis.asked.items() for text in pair):
+                return None
             outcome: Report | Refused
             if note["refused"] is not None:
-                outcome = Refused(str(note["refused"]))
+                outcome = Refused(str(note["refused"]), tuple(map(str, note["notes"])))
             else:
-                text = (place / "report.json").read_bytes()
+                text = _read(place / "report.json")
                 if hashlib.sha256(text).hexdigest() != note["report"]:
                     return None
                 outcome = Report.from_json(text)
-            return Stored(student, str(note["file"]), basis, outcome, str(note["graded_at"]))
-        except (OSError, ValueError, KeyError, TypeError):
+            return Stored(str(note["student"]), str(note["file"]), basis, outcome, str(note["graded_at"]))
+        except _UNUSABLE:
             return None
 
     def save(self, stored: Stored) -> None:
         """Write a result. Raises OSError."""
         place = self.place(stored.student)
+        if place.is_symlink():
+            raise OSError(f"{place} is a link, and leads out of the results")
         place.mkdir(parents=True, exist_ok=True)
         for partial in place.glob(".*.partial"):  # of a run that was killed
-            partial.unlink(missing_ok=True)
-        refused = stored.outcome.sentence if isinstance(stored.outcome, Refused) else None
+            with contextlib.suppress(OSError):
+                partial.unlink()
+        refused = stored.outcome if isinstance(stored.outcome, Refused) else None
         digest = None
         if isinstance(stored.outcome, Report):
             text = stored.outcome.to_json()
@@ -118,11 +147,15 @@ class Results:
             "student": stored.student,
             "file": stored.file,
             "basis": asdict(stored.basis),
-            "refused": refused,
+            "refused": refused and refused.sentence,
+            "notes": refused.notes if refused else (),
             "report": digest,
             "graded_at": stored.graded_at,
         }
         write_text(place / "result.json", json.dumps(note, indent=2) + "\n")
+        if refused:
+            with contextlib.suppress(OSError):
+                (place / "report.json").unlink()  # of an earlier hand-in
 
 
 def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -> dict[str, str]:
@@ -144,6 +177,10 @@ def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -
     }
 
 
+def _read(path: Path) -> bytes:
+    return read_bounded(path, _LARGEST_READ)
+
+
 def _hash_of_grader() -> str:
     """The grader's version, to the last changed line, and that of torch."""
     folder = Path(grader.__file__).parent
@@ -161,22 +198,32 @@ def hash_of_points(rubric: Rubric) -> str:
 
 
 def hash_of_hand_in(path: Path) -> str:
-    """A hash of a file, or of a folder's files with their names, without junk. Raises OSError."""
+    """A hash of all that the intake looks at: the name, and a file's content or that of a folder's files with
+    their names, without junk. Raises OSError."""
+    whole = hashlib.sha256(os.fsencode(path.name) + b"\0")
+    path = path.resolve(strict=True)  # as the intake follows a link that is the hand-in itself
     if not path.is_dir():
-        return _content(path)
-    whole = hashlib.sha256()
-    for folder, folders, files in os.walk(path):
-        folders[:] = sorted(name for name in folders if not junk_in((name,)))
-        for name in sorted(files):
-            file = Path(folder, name)
-            whole.update(file.relative_to(path).as_posix().encode("utf-8", "surrogateescape") + b"\0")
-            whole.update(_content(file).encode())
+        whole.update(_content(path).encode())
+        return whole.hexdigest()
+    for folder, folders, files in os.walk(path, onerror=_raise):
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        folders[:] = sorted(name for name in folders if not junk_in((name,)) and name not in links)
+        for name in sorted([*files, *folders, *links]):
+            inside = Path(folder, name)
+            whole.update(os.fsencode(inside.relative_to(path)) + b"\0")
+            whole.update(b"a folder" if name in folders else _content(inside).encode())
     return whole.hexdigest()
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def _content(file: Path) -> str:
     status = file.stat(follow_symlinks=False)
     if not stat.S_ISREG(status.st_mode):  # the intake refuses it, by its kind
         return f"a file of mode {status.st_mode:o}"
+    if status.st_size > _LARGEST_HASHED:  # and this by its size
+        return f"{status.st_size} bytes"
     with open(file, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -98,7 +98,7 @@ class ClassNaming(_Part):
     of Moodle and Canvas."""
 
     names: Annotated[tuple[str, ...], Field(strict=False), AfterValidator(_with_student)] = (
-        r"(?P<student>.+)_(?P<id>\d+)_assignsubmission_(file|onlinetext)_?",
+        r"(?P<student>.+?)_(?P<id>\d+)_assignsubmission_(file|onlinetext)_?",
         r"(?P<student>[^_]+)_(LATE_)?(?P<id>\d+)_\d+_",
     )
 

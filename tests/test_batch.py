@@ -6,14 +6,15 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from grader.batch import ClassRun, Finished
 from grader.intake import IntakeError
-from grader.intake.hand_ins import HandIn
+from grader.intake.attempts import HandIn
 from grader.report.schema import Report
-from grader.results import Refused, Results
+from grader.results import Refused, Results, hash_of_hand_in
 from grader.run.sandbox import SandboxError
 from tests.report.made import all_passed, instead, report_on, verdict
 
@@ -197,3 +198,150 @@ def test_the_seed_of_a_class_stays(tmp_path: Path) -> None:
     assert Results(tmp_path).seed(6) == 5
     Results(tmp_path).set_seed(7)
     assert Results(tmp_path).seed(8) == 7
+
+
+def test_a_result_is_its_own_students_only(tmp_path: Path) -> None:
+    made = Class(tmp_path, "José")
+    made.run()
+    place = made.results.place("José")
+    assert made.results.place(place.name) != place
+    assert made.results.place("J\udce9") != made.results.place("J\udce8")
+    (tmp_path / "results" / "bob").mkdir()
+    for file in place.iterdir():
+        (tmp_path / "results" / "bob" / file.name).write_bytes(file.read_bytes())
+    assert made.results.load("bob") is None
+    assert [one.student for one in made.results.others(())] == ["José"]
+
+
+def test_an_exercise_that_is_new_is_graded_and_so_are_the_others(three: Class) -> None:
+    only_first = [case for case in all_passed() if case.case.exercise == "first"]
+    three.answer = lambda student, only: report_on(only_first)
+    three.run(asked={"first": "a1"}, points={"first": POINTS["first"]})
+    three.answer = lambda student, only: report_on(all_passed())
+    finished = three.run()
+    assert {only for _, only in three.graded} == {()}
+    assert {(one.how, one.score, one.max_score) for one in finished} == {("graded", 100, 100)}
+
+
+def test_a_check_that_the_verdicts_do_not_have_is_asked(three: Class) -> None:
+    three.run()
+    more = {**POINTS, "first": {**POINTS["first"], "own_share": 5.0}}
+    fewer = {"first": POINTS["first"]}
+    assert [one.how for one in three.run(points=fewer)] == ["graded"] * 3
+    assert [one.status for one in three.run(points=more)] == ["passed"] * 3
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda note: note["basis"].update(asked=["a1"]),
+        lambda note: note["basis"].update(asked={"first": 1}),
+        lambda note: note.update(student="bob "),
+        lambda note: note.update(refused=None),
+        lambda note: note.pop("notes"),
+    ],
+)
+def test_a_result_that_somebody_changed_is_graded_again(three: Class, spoil: Callable[[Any], object]) -> None:
+    three.answer = lambda student, only: _refuse() if student == "bob" else report_on(all_passed())
+    three.run()
+    path = three.results.place("bob") / "result.json"
+    note = json.loads(path.read_text())
+    spoil(note)
+    path.write_text(json.dumps(note))
+    assert [one.how for one in three.run()] == ["kept", "graded", "kept"]
+
+
+def _refuse() -> Report:
+    raise IntakeError("It is empty.", "So.", "Hand it in again.")
+
+
+@pytest.mark.parametrize("name", ["result.json", ".x.partial", "report.json"])
+def test_a_folder_in_the_place_of_a_file_costs_no_other_student(three: Class, name: str) -> None:
+    three.run()
+    bob = three.results.place("bob")
+    for file in bob.iterdir():
+        file.unlink()
+    (bob / name).mkdir()
+    assert [one.status for one in three.run()][::2] == ["passed", "passed"]
+
+
+def test_json_without_end_is_no_result(three: Class) -> None:
+    three.run()
+    (three.results.place("bob") / "result.json").write_text("[" * 200_000)
+    (three.results.folder / "class.json").write_text('{"seed": Infinity}')
+    assert [one.how for one in three.run()] == ["kept", "graded", "kept"]
+    assert three.results.seed(4) == 4
+
+
+def test_a_link_in_the_results_is_not_followed(three: Class, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    three.results.folder.mkdir()
+    three.results.place("bob").symlink_to(elsewhere)
+    finished = three.run()
+    assert [one.status for one in finished] == ["passed", "error", "passed"] and not finished[1].kept
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_the_report_of_an_earlier_hand_in_does_not_stay_beside_a_refusal(three: Class) -> None:
+    three.run()
+    three.hand_in("bob", "second attempt")
+    three.answer = lambda student, only: _refuse()
+    three.run()
+    assert [file.name for file in three.results.place("bob").iterdir()] == ["result.json"]
+
+
+def test_what_could_not_be_read_when_the_class_was_looked_through_is_refused(three: Class) -> None:
+    run = ClassRun(lambda hand_in, only: report_on(all_passed()), three.results, ASKED, POINTS, "p")
+    hand_ins = [
+        HandIn("ann", three.folder / "ann.py", 0, "ann.py"),
+        HandIn("bob", three.folder / "nowhere", 0, "bob.py", refused="It is a link."),
+        HandIn("cy", three.folder / "gone.py", 0, "cy.py", notes=("Of 2 attempts the newest was graded.",)),
+    ]
+    ann, bob, cy = run.run(hand_ins, 2, lambda one: None)
+    assert (ann.status, bob.status, cy.status) == ("passed", "refused", "refused")
+    assert bob.sentence == "It is a link." and "cannot be read" in cy.sentence
+    stored = three.results.load("cy")
+    assert stored is not None and isinstance(stored.outcome, Refused)
+    assert stored.outcome.notes == ("Of 2 attempts the newest was graded.",)
+
+
+def test_the_hash_of_a_hand_in_knows_all_that_the_intake_looks_at(tmp_path: Path) -> None:
+    folder, hashes = tmp_path / "ann", []
+    folder.mkdir()
+    changes: list[Callable[[], object]] = [
+        lambda: (folder / "a.py").write_text("1"),
+        lambda: (folder / "a.py").rename(folder / "b.py"),
+        lambda: (folder / "empty").mkdir(),
+        lambda: (folder / "link").symlink_to("/tmp"),
+        lambda: (folder / "link").unlink(),
+        lambda: (folder / "empty" / "b.py").write_text("2"),
+        lambda: folder.rename(tmp_path / "bob"),
+    ]
+    for change in changes:
+        change()
+        hashes.append(hash_of_hand_in(folder if folder.exists() else tmp_path / "bob"))
+    assert hashes[4] == hashes[2]  # the link was taken away again
+    assert len(set(hashes)) == len(hashes) - 1
+    (tmp_path / "cy").symlink_to(tmp_path / "bob")
+    before = hash_of_hand_in(tmp_path / "cy")
+    (tmp_path / "bob" / "b.py").write_text("3")
+    assert hash_of_hand_in(tmp_path / "cy") != before
+
+
+def test_when_a_run_is_stopped_what_is_being_graded_is_given_up(tmp_path: Path) -> None:
+    made, given_up = Class(tmp_path, "ann", "bob"), threading.Event()
+
+    def grade(hand_in: HandIn, only: tuple[str, ...]) -> Report:
+        if hand_in.student == "bob":
+            assert given_up.wait(60)
+        return report_on(all_passed())
+
+    def stop(one: Finished) -> None:
+        raise KeyboardInterrupt
+
+    run = ClassRun(grade, made.results, ASKED, POINTS, "p", give_up=given_up.set)
+    hand_ins = [HandIn(path.stem, path, 0, path.name) for path in sorted(tmp_path.glob("*.py"))]
+    with pytest.raises(KeyboardInterrupt):
+        run.run(hand_ins, 2, stop)
+    assert given_up.is_set() and list(run.done) == ["ann"]

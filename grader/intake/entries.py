@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,6 +11,14 @@ from grader.intake.errors import IntakeError, shown
 from grader.intake.limits import RATIO_FROM, IntakeLimits
 
 REGULAR = "file"
+
+OnBadName = Callable[[str, IntakeError], None]
+"""Hears of a member's name that would land outside, and why; the member is left out."""
+
+
+def raise_bad_name(name: str, error: IntakeError) -> None:
+    """One such name condemns the archive."""
+    raise error
 
 
 @dataclass(frozen=True)

@@ -3,137 +3,183 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from grader.intake.bulk import unpack
+from grader.intake.attempts import NO_HAND_INS, HandIn, newest
+from grader.intake.bulk import Unpacked, unpack
 from grader.intake.errors import IntakeError, shown
+from grader.intake.folder_source import unreadable
 from grader.intake.names import junk_in, plain
-
-_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".txz", ".tar.xz", ".tar.bz2")
-_NO_HAND_INS = (".csv", ".err", ".html", ".log", ".out", ".txt")
+from grader.intake.naming import ARCHIVES, Naming, encodable
 
 
 @dataclass(frozen=True)
-class HandIn:
-    """One student's work. ``when`` is the time stamp of its newest file, seconds since the epoch. ``file`` is
-    what people know it by: its path, or its name in the archive of the class."""
+class Found:
+    """One hand-in for each student, in the order of their names; ``left_out`` are files taken for none."""
 
-    student: str
-    path: Path
-    when: float
-    file: str
-    notes: tuple[str, ...] = ()
+    hand_ins: tuple[HandIn, ...]
+    left_out: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Naming:
-    """``patterns`` find the student in the beginning of a name, by their groups ``student`` and ``id``."""
-
-    patterns: tuple[str, ...]
-
-    def match(self, name: str) -> re.Match[str] | None:
-        return next((found for pattern in self.patterns if (found := re.match(pattern, name))), None)
-
-    def student(self, name: str) -> str:
-        """Whose a file or folder of this name is."""
-        found = self.match(name)
-        if not found or not found["student"].strip():
-            return _without_suffix(name)
-        return "_".join(part.strip() for part in (found["student"], found.groupdict().get("id")) if part)
-
-
-def find_hand_ins(
-    paths: Sequence[Path], lab_files: tuple[str, ...], naming: Naming, unpacked: Path
-) -> tuple[HandIn, ...]:
-    """One hand-in for each student, in the order of their names; of several attempts, the newest.
+def find_hand_ins(paths: Sequence[Path], lab_files: tuple[str, ...], naming: Naming, unpacked: Path) -> Found:
+    """The hand-ins in ``paths``; of several attempts by one student, the newest.
 
     A folder that holds a lab file is one hand-in, any other folder holds one in each of its entries, and so
-    does an archive whose members carry students' names: it is unpacked below ``unpacked``. Raises
-    `IntakeError` for a path that cannot be read, and when there is nothing in any of them.
+    does an archive that is the only path and whose members carry students' names: it is unpacked in
+    ``unpacked``. Raises `IntakeError` for a path that cannot be read, for a folder that may be one hand-in
+    or a class, and when there is nothing in any of them.
     """
-    found: list[HandIn] = []
-    for number, path in enumerate(paths):
+    search = _Search(lab_files, naming)
+    for path in paths:
         if not path.exists():
             raise IntakeError(
                 f"{shown(str(path))} does not exist.", "There is nothing to grade.", "Check the path."
             )
-        if path.is_dir():
-            found += _in_folder(path if path.name else path.resolve(), lab_files, naming)
-        elif _is_archive(path) and (folder := unpack(path, unpacked / str(number), naming.match)):
-            members = _in_folder(folder, lab_files, naming)
-            inside = str(unpacked / str(number))
-            found += [replace(m, file=f"{path}{str(m.path).removeprefix(inside)}") for m in members]
+        if os.path.isdir(path):
+            search.look_in(path if path.name else path.resolve())
+        # Several archives are those of students: what one of them names its files is no other student.
+        elif (
+            len(paths) == 1
+            and not naming.match(path.name)
+            and (members := unpack(path, unpacked, naming.match))
+            and not search.holds_lab_file(members.folder)
+        ):
+            search.look_in_archive(path, members)
         else:
-            found.append(_one(path, naming))
-    if not found:
+            search.add(path)
+    if not search.found:
         raise IntakeError(
             f"There is no hand-in in {', '.join(shown(str(path)) for path in paths[:5])}.",
             "A class is a folder with an archive, a folder or a Python file for each student.",
             "Check the path.",
         )
-    return tuple(_newest(found))
-
-
-def _in_folder(folder: Path, lab_files: tuple[str, ...], naming: Naming) -> list[HandIn]:
-    entries = sorted(entry for entry in folder.iterdir() if not junk_in((entry.name,)))
-    if any(plain(entry.name) in {plain(file) for file in lab_files} for entry in entries):
-        return [_one(folder, naming)]
-    only_folder = len(entries) == 1 and entries[0].is_dir()
-    if only_folder and not naming.match(entries[0].name):  # a folder around the class
-        return _in_folder(entries[0], lab_files, naming) or [_one(entries[0], naming)]
-    # What is no form of a hand-in is refused with a sentence, which is better than a student who is missing.
-    wanted = (entry for entry in entries if entry.is_dir() or entry.suffix.casefold() not in _NO_HAND_INS)
-    return [_one(entry, naming) for entry in wanted]
-
-
-def _one(path: Path, naming: Naming) -> HandIn:
-    """Where a folder holds one archive and nothing else, the archive is the hand-in."""
-    inside = path
-    if path.is_dir() and not path.is_symlink():
-        entries = [entry for entry in path.iterdir() if not junk_in((entry.name,))]
-        if len(entries) == 1 and _is_archive(entries[0]):
-            inside = entries[0]
-    return HandIn(naming.student(path.name), inside, _when(inside), str(inside))
-
-
-def _newest(found: Sequence[HandIn]) -> Iterator[HandIn]:
     by_student: dict[str, list[HandIn]] = {}
-    for hand_in in found:
+    for hand_in in search.found:
         by_student.setdefault(hand_in.student, []).append(hand_in)
-    for _, attempts in sorted(by_student.items()):
-        *older, newest = sorted(attempts, key=lambda attempt: (attempt.when, attempt.path.name))
-        if older:
-            at = datetime.fromtimestamp(newest.when).strftime("%Y-%m-%d %H:%M:%S")
-            left_out = ", ".join(shown(attempt.path.name) for attempt in older)
-            note = (
-                f"Of {len(attempts)} attempts the newest was graded, {shown(newest.path.name)} of {at}; not: "
-                f"{left_out}."
+    chosen = (newest(attempts, naming, lab_files) for _, attempts in sorted(by_student.items()))
+    return Found(tuple(chosen), tuple(search.left_out))
+
+
+class _Search:
+    def __init__(self, lab_files: tuple[str, ...], naming: Naming) -> None:
+        self._lab_files = {plain(file) for file in lab_files}
+        self._naming = naming
+        self.found: list[HandIn] = []
+        self.left_out: list[str] = []
+
+    def holds_lab_file(self, folder: Path) -> bool:
+        return any(plain(name) in self._lab_files for name in _names(folder))
+
+    def look_in(self, folder: Path) -> None:
+        """Take a folder as one hand-in, or what is in it as many."""
+        try:
+            entries = [folder / name for name in _names(folder)]
+            if self.holds_lab_file(folder):
+                self._refuse_if_class(folder, entries)
+                self.add(folder)
+                return
+            if len(entries) == 1 and self._is_class_in_a_folder(entries[0]):
+                self.look_in(entries[0])
+                return
+        except OSError as error:
+            raise unreadable(folder, error) from error
+        naming = self._naming
+        if not naming.fits([entry.name for entry in entries if not self._is_no_hand_in(entry)]):
+            naming = Naming(())
+        for entry in entries:
+            # What is no form of a hand-in is refused with a sentence, better than a student who is missing.
+            if self._is_no_hand_in(entry) and not naming.match(entry.name):
+                self.left_out.append(entry.name)
+            else:
+                self.add(entry, naming)
+
+    def look_in_archive(self, archive: Path, members: Unpacked) -> None:
+        """What `look_in` does, under the names that things have in the archive, and what it did not give."""
+        first = len(self.found)
+        self.look_in(members.folder)
+        inside = f"{members.folder}{os.sep}"
+        self.found[first:] = [
+            _renamed(one, f"{archive}/{str(one.path).removeprefix(inside)}") for one in self.found[first:]
+        ]
+        for name, sentence in members.problems:
+            student = self._naming.student(name, is_folder="." not in name)
+            path = members.folder / name
+            self.found.append(HandIn(student, path, 0.0, encodable(f"{archive}/{name}"), refused=sentence))
+
+    def add(self, path: Path, naming: Naming | None = None) -> None:
+        """Take a file or folder as one hand-in. Where a folder holds one archive and nothing else, it is that
+        archive."""
+        student = (naming or self._naming).student(path.name, os.path.isdir(path))
+        try:
+            inside = path
+            if os.path.isdir(path) and not os.path.islink(path):
+                names = _names(path)
+                if len(names) == 1 and _is_archive(path / names[0]):
+                    inside = path / names[0]
+            self.found.append(HandIn(student, inside, _when(inside), encodable(str(inside))))
+        except OSError as error:
+            refused = str(unreadable(path, error))
+            self.found.append(HandIn(student, path, 0.0, encodable(str(path)), refused=refused))
+
+    def _refuse_if_class(self, folder: Path, entries: Sequence[Path]) -> None:
+        others = [
+            entry.name
+            for entry in entries
+            if plain(entry.name) not in self._lab_files
+            and (
+                _is_archive(entry)
+                or (not self._is_no_hand_in(entry) and self._naming.match(entry.name))
+                or (os.path.isdir(entry) and self.holds_lab_file(entry))
             )
-            newest = replace(newest, notes=(*newest.notes, note))
-        yield newest
+        ]
+        if others:
+            beside = shown(", ".join(others[:3]))
+            raise IntakeError(
+                f"{shown(folder.name)} holds a file to hand in, and beside it {beside}.",
+                "The grader cannot tell whether it is one hand-in or a class.",
+                "Move the file into a folder of its own, or the others away.",
+            )
+
+    def _is_class_in_a_folder(self, folder: Path) -> bool:
+        """Whether a single folder is put around a class, and is not one student's."""
+        if not os.path.isdir(folder) or self._naming.match(folder.name) or self.holds_lab_file(folder):
+            return False
+        entries = [folder / name for name in _names(folder)]
+        hand_ins = [e for e in entries if os.path.isdir(e) or _is_archive(e) or self._naming.match(e.name)]
+        modules = [e for e in entries if e.suffix == ".py" and e not in hand_ins]
+        return len(hand_ins) > 1 and not modules
+
+    def _is_no_hand_in(self, path: Path) -> bool:
+        return path.suffix.casefold() in NO_HAND_INS and not os.path.isdir(path)
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if not junk_in((name,)))
+
+
+def _renamed(hand_in: HandIn, file: str) -> HandIn:
+    return HandIn(
+        hand_in.student, hand_in.path, hand_in.when, encodable(file), hand_in.notes, hand_in.refused
+    )
 
 
 def _when(path: Path) -> float:
-    if not path.is_dir():
+    """Of the newest file that is not junk. Raises OSError."""
+    if not os.path.isdir(path):
         return path.stat(follow_symlinks=False).st_mtime
-    stamps = [
-        os.stat(os.path.join(folder, file), follow_symlinks=False).st_mtime
-        for folder, _, files in os.walk(path)
-        for file in files
-    ]
-    return max(stamps, default=path.stat().st_mtime)
+    stamps = [path.stat().st_mtime]
+
+    def stop(error: OSError) -> None:
+        raise error
+
+    for folder, folders, files in os.walk(path, onerror=stop):
+        folders[:] = [name for name in folders if not junk_in((name,))]
+        wanted = (name for name in files if not junk_in((name,)))
+        stamps += [os.stat(os.path.join(folder, name), follow_symlinks=False).st_mtime for name in wanted]
+    return max(stamps[1:], default=stamps[0])
 
 
 def _is_archive(path: Path) -> bool:
-    return path.is_file() and path.name.casefold().endswith(_ARCHIVES)
-
-
-def _without_suffix(name: str) -> str:
-    for suffix in (*sorted(_ARCHIVES, key=len, reverse=True), ".py", ".ipynb"):
-        if name.casefold().endswith(suffix):
-            return name[: -len(suffix)] or name
-    return name
+    return os.path.isfile(path) and path.name.casefold().endswith(ARCHIVES)

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Self, cast
 
-from grader.intake.entries import REGULAR, Entry, reading, refuse_too_many
+from grader.intake.entries import REGULAR, Entry, OnBadName, raise_bad_name, reading, refuse_too_many
+from grader.intake.errors import IntakeError
 from grader.intake.limits import IntakeLimits
 from grader.intake.names import parts_of
 from grader.intake.unpacking import BoundedStream, packing_of, unpacked
@@ -46,10 +47,13 @@ def looks_like_tar(data: bytes) -> bool:
 class TarSource:
     """A `Source` over the bytes of a tar; ``name`` is what messages call it."""
 
-    def __init__(self, name: str, data: bytes, limits: IntakeLimits) -> None:
+    def __init__(
+        self, name: str, data: bytes, limits: IntakeLimits, on_bad_name: OnBadName = raise_bad_name
+    ) -> None:
         self._name = name
         self._data = data
         self._limits = limits
+        self._on_bad_name = on_bad_name
 
     def entries(self) -> tuple[Entry, ...]:
         found: list[Entry] = []
@@ -59,7 +63,7 @@ class TarSource:
                     raise refuse_too_many(self._name, self._limits)
                 if member.size < 0:
                     raise tarfile.ReadError("a member has a negative size")
-                parts = parts_of(member.name, self._name)
+                parts = self._parts(member)
                 if parts and not member.isdir():
                     found.append(Entry(parts, member.size, _kind(member), index, float(member.mtime)))
             stream.drain()
@@ -71,18 +75,31 @@ class TarSource:
         return tuple(found)
 
     def read(self, wanted: Sequence[Entry]) -> list[bytes]:
-        sizes = {entry.key: entry.size for entry in wanted}
-        contents: dict[int, bytes] = {}
+        contents = {entry.key: content for entry, content in self.each(wanted)}
+        return [contents[entry.key] for entry in wanted]
+
+    def each(self, wanted: Sequence[Entry]) -> Iterator[tuple[Entry, bytes]]:
+        """The contents one after another, in the order of the archive."""
+        left = {entry.key: entry for entry in wanted}
         with self._opened() as (archive, _):
             for index, member in enumerate(archive):
-                if index in sizes:
-                    stream = archive.extractfile(member)
-                    contents[index] = stream.read(sizes[index]) if stream is not None else b""
-                    if len(contents[index]) != sizes[index]:
-                        raise tarfile.ReadError("unexpected end of data")
-                if len(contents) == len(sizes):
+                if not left:
                     break
-            return [contents[entry.key] for entry in wanted]
+                if entry := left.pop(index, None):
+                    stream = archive.extractfile(member)
+                    content = stream.read(entry.size) if stream is not None else b""
+                    if len(content) != entry.size:
+                        raise tarfile.ReadError("unexpected end of data")
+                    yield entry, content
+            if left:
+                raise tarfile.ReadError("unexpected end of data")
+
+    def _parts(self, member: tarfile.TarInfo) -> tuple[str, ...]:
+        try:
+            return parts_of(member.name, self._name)
+        except IntakeError as error:
+            self._on_bad_name(member.name, error)
+            return ()
 
     @contextmanager
     def _opened(self) -> Iterator[tuple[tarfile.TarFile, BoundedStream]]:

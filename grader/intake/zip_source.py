@@ -5,10 +5,18 @@ from __future__ import annotations
 import io
 import stat
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from grader.intake.entries import REGULAR, Entry, check_unpacked, reading, refuse_too_many
+from grader.intake.entries import (
+    REGULAR,
+    Entry,
+    OnBadName,
+    check_unpacked,
+    raise_bad_name,
+    reading,
+    refuse_too_many,
+)
 from grader.intake.errors import IntakeError, shown
 from grader.intake.limits import IntakeLimits
 from grader.intake.names import parts_of
@@ -23,10 +31,13 @@ CENTRAL_HEADER = b"PK\x01\x02"
 class ZipSource:
     """A `Source` over the bytes of a zip; ``name`` is what messages call it."""
 
-    def __init__(self, name: str, data: bytes, limits: IntakeLimits) -> None:
+    def __init__(
+        self, name: str, data: bytes, limits: IntakeLimits, on_bad_name: OnBadName = raise_bad_name
+    ) -> None:
         self._name = name
         self._data = data
         self._limits = limits
+        self._on_bad_name = on_bad_name
 
     def entries(self) -> tuple[Entry, ...]:
         # zipfile builds an object for every header before it says how many there are, so they are
@@ -39,13 +50,33 @@ class ZipSource:
             return tuple(
                 Entry(parts, member.file_size, _kind(member), index, _when(member))
                 for index, member in enumerate(members)
-                if (parts := parts_of(member.orig_filename, self._name)) and not _is_folder(member)
+                if (parts := self._parts(member)) and not _is_folder(member)
             )
 
     def read(self, wanted: Sequence[Entry]) -> list[bytes]:
         with reading(self._name, WHAT), zipfile.ZipFile(io.BytesIO(self._data)) as archive:
             members = archive.infolist()
             return [self._content(archive, members[entry.key], entry) for entry in wanted]
+
+    def each(self, wanted: Sequence[Entry]) -> Iterator[tuple[Entry, bytes | IntakeError]]:
+        """The contents one after another, or why one cannot be read; that spoils no other."""
+        with reading(self._name, WHAT), zipfile.ZipFile(io.BytesIO(self._data)) as archive:
+            members = archive.infolist()
+            for entry in wanted:
+                content: bytes | IntakeError
+                try:
+                    with reading(entry.path, "a member of a zip archive"):
+                        content = self._content(archive, members[entry.key], entry)
+                except IntakeError as error:
+                    content = error
+                yield entry, content
+
+    def _parts(self, member: zipfile.ZipInfo) -> tuple[str, ...]:
+        try:
+            return parts_of(member.orig_filename, self._name)
+        except IntakeError as error:
+            self._on_bad_name(member.orig_filename, error)
+            return ()
 
     def _content(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, entry: Entry) -> bytes:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):

@@ -14,7 +14,7 @@ def write_text(path: Path, text: str) -> None:
     try:
         # Created anew with the permissions that the user's umask gives, unlike those of tempfile.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
+        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
             file.write(text)
         os.replace(partial, path)
     finally:

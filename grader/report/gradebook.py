@@ -7,21 +7,23 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # also the wide forms of East Asian keyboards
 
 
 @dataclass(frozen=True)
 class Row:
-    """One student. ``scores`` are by exercise; one that is not there was not graded, which is no zero."""
+    """One student. ``scores`` are by exercise; one that is not there was not graded, which is no zero, and
+    neither is a ``score`` of None."""
 
     student: str
     status: str
-    score: float
+    score: float | None
     max_score: float
     scores: Mapping[str, float] = field(default_factory=dict)
     file: str = ""
     sha256: str = ""
     graded_at: str = ""
+    notes: Sequence[str] = ()
     of_roster: Sequence[str] = ()
 
 
@@ -32,7 +34,7 @@ def gradebook(rows: Iterable[Row], exercises: Sequence[str], roster_columns: Seq
     """
     text = io.StringIO()
     writer = csv.writer(text)  # lines end as RFC 4180 has it
-    kept = ("student", "status", "score", "max_score", *exercises, "file", "sha256", "graded_at")
+    kept = ("student", "status", "score", "max_score", *exercises, "file", "sha256", "graded_at", "notes")
     writer.writerow([*map(_inert, roster_columns), *kept])
     for row in rows:
         scores = [_number(row.scores[name]) if name in row.scores else "" for name in exercises]
@@ -44,20 +46,22 @@ def gradebook(rows: Iterable[Row], exercises: Sequence[str], roster_columns: Seq
                 *texts,
                 _inert(row.student),
                 _inert(row.status),
-                _number(row.score),
+                "" if row.score is None else _number(row.score),
                 _number(row.max_score),
                 *scores,
                 _inert(row.file),
                 row.sha256,
                 row.graded_at,
+                _inert(" ".join(row.notes)),
             ]
         )
     return text.getvalue()
 
 
 def _inert(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    begins_oddly = text.startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA)
+    return f"'{text}" if begins_oddly else text
 
 
 def _number(value: float) -> str:
-    return f"{value:g}"
+    return f"{value:.6f}".rstrip("0").rstrip(".")

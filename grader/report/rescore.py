@@ -14,9 +14,12 @@ def rescored(report: Report, points: Mapping[str, Mapping[str, float]]) -> Repor
 
 
 def merged(report: Report, again: Report) -> Report:
-    """The report, with the exercises that ``again`` did not skip as they are there."""
-    asked = {part.name: part for part in again.exercises if part.status != "skipped"}
-    return _with(again, tuple(asked.get(part.name, part) for part in report.exercises))
+    """``again``, with the exercises that it skipped as they are in the report."""
+    before = {part.name: part for part in report.exercises}
+    return _with(
+        again,
+        tuple(before.get(part.name, part) if part.status == "skipped" else part for part in again.exercises),
+    )
 
 
 def _with(report: Report, exercises: tuple[ExercisePart, ...]) -> Report:
