@@ -36,13 +36,24 @@ def _expect_true(a: Any, skip: int = 0) -> Any:
     return a if type(a) is bool else importlib.import_module(_SHAPES).expect_true(a, skip)
 
 
+class _Part(SimpleNamespace):
+    """A module inside a stand-in: any question that it has no answer to brings the real one."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(importlib.import_module(self.real), name)
+
+
 _SHAPES = "torch.fx.experimental.symbolic_shapes"
 _ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "torch._dynamo": {
         "graph_break": _graph_break,
         "disable": _disable,
         # init_process_group clears this cache when the module is present.
-        "trace_rules": SimpleNamespace(clear_lru_cache=lambda: None),
+        "trace_rules": _Part(real="torch._dynamo.trace_rules", clear_lru_cache=lambda: None),
+        # DistributedDataParallel asks how it would be compiled; this is the default.
+        "utils": _Part(real="torch._dynamo.utils", get_optimize_ddp_mode=lambda: "ddp_optimizer"),
     },
     _SHAPES: {"sym_eq": _sym_eq, "expect_true": _expect_true},
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -94,6 +95,7 @@ class Student:
 
     def _load(self) -> ModuleType:
         if self._module is None:
+            sys.argv = [str(self._path)]  # a file may parse its arguments
             self._module = loader.load_functions(
                 self._path,
                 self._utils,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 # Names of torch.distributed that set up or ask: a file's functions may need what they return.
@@ -14,6 +14,7 @@ _STAFF_DRIVER_CALLS = frozenset({"compare_tensors"})
 _FILLING = frozenset({"append", "extend", "insert", "add", "update", "setdefault"})
 _EXITS = frozenset({"exit", "quit", "sys.exit"})
 _BOUND_BEFOREHAND = frozenset({"rank", "local_rank", "world_size"})
+_WRAPPING = frozenset({"partial", "wraps", "compile", "cache", "lru_cache"})  # call nothing of what they get
 
 
 def without_driver(tree: ast.Module, entries: frozenset[str]) -> ast.Module:
@@ -30,9 +31,11 @@ def without_driver(tree: ast.Module, entries: frozenset[str]) -> ast.Module:
 
 @dataclass(frozen=True)
 class _Calls:
-    """Which calls belong to a driver. ``distributed`` are the names of torch.distributed in this file,
-    ``communicating`` those of its functions that were imported one by one."""
+    """Which calls belong to a driver. ``entries`` are the exercises' own functions and ``driving`` all that
+    run them; ``distributed`` are the names of torch.distributed in this file, ``communicating`` those of its
+    functions that were imported one by one."""
 
+    entries: frozenset[str]
     driving: frozenset[str]
     distributed: frozenset[str]
     communicating: frozenset[str]
@@ -57,12 +60,12 @@ class _Calls:
                 elif origin == "torch.distributed." and name.name not in _SETTING_UP:
                     functions.add(alias)
         definitions = list(_definitions(tree.body))
-        calls = cls(entries, frozenset(modules), frozenset(functions), frozenset(imported))
+        calls = cls(entries, entries, frozenset(modules), frozenset(functions), frozenset(imported))
         while True:
             found = {definition.name for definition in definitions if calls._drives(definition)}
             if found <= calls.driving:
                 return calls
-            calls = cls(calls.driving | found, calls.distributed, calls.communicating, calls.imported)
+            calls = replace(calls, driving=calls.driving | found)
 
     def _drives(self, definition: ast.FunctionDef | ast.ClassDef) -> bool:
         # A layer communicates, too. A class is a driver's when it runs exercises or compares.
@@ -83,6 +86,20 @@ class _Calls:
         """Whether ``node`` names a driving function, to call it by another name."""
         return any(isinstance(child, ast.Name) and child.id in self.driving for child in ast.walk(node))
 
+    def hands_over(self, statement: ast.stmt) -> bool:
+        """Whether ``statement`` gives an exercise's function to another one that may well call it, such as a
+        stopwatch, and not to have it back under its own name."""
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id in self.entries for target in statement.targets
+        ):
+            return False
+        return any(
+            isinstance(argument, ast.Name) and argument.id in self.entries
+            for call in ast.walk(statement)
+            if isinstance(call, ast.Call) and _called_name(call) not in _WRAPPING
+            for argument in (*call.args, *(keyword.value for keyword in call.keywords))
+        )
+
 
 @lru_cache(maxsize=4096)
 def _called_in(node: ast.AST) -> frozenset[tuple[str, str]]:
@@ -96,6 +113,10 @@ def _called_in(node: ast.AST) -> frozenset[tuple[str, str]]:
             case ast.Call(func=ast.Attribute(value=owner, attr=name)):
                 called.add((_dotted(owner), name))
     return frozenset(called)
+
+
+def _called_name(call: ast.Call) -> str:
+    return _dotted(call.func).rpartition(".")[2]
 
 
 def _dotted(owner: ast.expr) -> str:
@@ -121,6 +142,7 @@ class _Filter:
     def __init__(self, calls: _Calls) -> None:
         self._calls = calls
         self._lost: set[str] = set()
+        self._holders: set[str] = set()  # names of lists and the like in which driving functions are
 
     def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
         return [kept for statement in body if (kept := self._keep(statement)) is not None]
@@ -130,10 +152,34 @@ class _Filter:
             return statement
         if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
             return self._compound(statement)
-        if self._calls.made_in(statement) or self._uses_lost(statement) or _ends_the_process(statement):
+        if (
+            self._calls.made_in(statement)
+            or self._calls.hands_over(statement)
+            or self._goes_through_holder(statement)
+            or self._uses_lost(statement)
+            or _ends_the_process(statement)
+        ):
             self._leave_out(statement)
             return None
+        self._note_holder(statement)
         return statement
+
+    def _note_holder(self, statement: ast.stmt) -> None:
+        match statement:
+            case ast.Assign(targets, ast.List() | ast.Tuple() | ast.Set() | ast.Dict() as collection):
+                if self._calls.named_in(collection):
+                    self._holders |= {name for target in targets for name in _names_in(target)}
+
+    def _goes_through_holder(self, statement: ast.stmt) -> bool:
+        """Whether a comprehension in ``statement`` calls what it finds in such a list."""
+        return any(
+            self._is_held(generator.iter)
+            for child in ast.walk(statement)
+            for generator in getattr(child, "generators", ())
+        )
+
+    def _is_held(self, node: ast.AST) -> bool:
+        return self._calls.named_in(node) or not self._holders.isdisjoint(_names_in(node))
 
     def _leave_out(self, statement: ast.stmt) -> None:
         kept_anyway = self._calls.imported | _BOUND_BEFOREHAND
@@ -145,7 +191,7 @@ class _Filter:
         ]
         loop = isinstance(statement, ast.For)
         if any(
-            self._calls.made_in(part) or self._uses_lost(part) or (loop and self._calls.named_in(part))
+            self._calls.made_in(part) or self._uses_lost(part) or (loop and self._is_held(part))
             for part in header
         ):
             self._leave_out(statement)
@@ -188,6 +234,10 @@ def _bound_or_filled(statement: ast.stmt) -> Iterator[str]:
             isinstance(child.ctx, ast.Store) or getattr(child, "attr", "") in _FILLING
         ):
             yield from _root(child)
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
 
 
 def _root(expression: ast.expr) -> Iterator[str]:

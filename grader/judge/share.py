@@ -1,9 +1,9 @@
 """Did each rank do only its share? The judgement of the check ``own_share``.
 
 What a rank is not the owner of is NaN there, and cannot be drawn again: finite, right weights prove that
-the work was shared. Two things cannot be seen so and rest on the work that the rank's recorder counted: how
-many rows of the batch a backward pass was over, and, where rank 0 was given all data so that it can send it
-on, that rank 0 did not do all of the work itself.
+the ranks needed each other. What they did then rests on the work that their recorders counted: how many rows
+of the batch a backward pass was over, that no rank fetched everything and did the whole step itself, and that
+none was idle where rank 0 was given all data so that it can send it on.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from grader.judge.findings import Finding, name_ranks
 from grader.judge.near import close
 from grader.judge.record import Work
 
-#: The part of a whole step's FLOPs that rank 0 may do when it holds all data. A shared step with an unused
-#: forward pass over everything comes to three quarters on four ranks; doing everything is one.
+#: The part of a whole step's FLOPs that a rank may do. A shared step with an unused forward pass over
+#: everything comes to three quarters on four ranks; doing everything is one.
 MOST_OF_THE_WORK = 0.9
 
 #: The part of its share (one rank's part of the whole step) that each rank must do then. Counting misses what
@@ -92,10 +92,12 @@ def too_much_work(
     findings = []
     if exercise.most_gradient_rows is not None:
         findings += _too_many_rows(exercise.most_gradient_rows(case), case, artifacts)
-    if case.whole_ranks and not findings:
-        findings += _all_on_the_first_rank(case, artifacts, whole_flops) or _idle(
-            case, artifacts, whole_flops
-        )
+    if exercise.ranks_asked == "first":
+        return findings or _no_backward_passes(case, artifacts[0])
+    if not findings and case.world_size > 1:
+        findings += _whole_step(case, artifacts, whole_flops)
+    if not findings and case.whole_ranks:
+        findings += _idle(case, artifacts, whole_flops)
     return findings
 
 
@@ -121,18 +123,38 @@ def _too_many_rows(limit: int, case: Case, artifacts: Sequence[RankArtifact]) ->
     ]
 
 
-def _all_on_the_first_rank(case: Case, artifacts: Sequence[RankArtifact], whole: int) -> list[Finding]:
-    first = artifacts[0].record
-    if first is None or first.work is None or first.work.flops < MOST_OF_THE_WORK * whole:
+def _no_backward_passes(case: Case, artifact: RankArtifact) -> list[Finding]:
+    """Where one rank works alone: gradients of the weight over all of the batch, a part at a time."""
+    work = artifact.record.work if artifact.record is not None else None
+    batch = case.sizes["global_batch_size"]
+    if work is not None and sum(work.gradient_rows) >= batch:
+        return []
+    seen = sum(work.gradient_rows) if work else 0
+    return [
+        Finding(
+            CODE,
+            f"Backward passes that give the weight's gradient went over {seen} of the {batch} rows of the "
+            "batch, and the result is there all the same: it was computed in another way than by "
+            "accumulating the gradients of micro-batches.",
+            case.check,
+            (artifact.rank,),
+        )
+    ]
+
+
+def _whole_step(case: Case, artifacts: Sequence[RankArtifact], whole: int) -> list[Finding]:
+    flops = {a.rank: a.record.work.flops for a in artifacts if a.record is not None and a.record.work}
+    over = {rank: done for rank, done in flops.items() if done >= MOST_OF_THE_WORK * whole}
+    if not over:
         return []
     return [
         Finding(
             CODE,
-            f"Rank 0 did {first.work.flops / max(whole, 1):.0%} of a whole step's arithmetic by itself, and "
-            "the others depend on its result: the work is not shared out. Let each rank compute with its own "
-            "slice only.",
+            f"{name_ranks(tuple(over)).capitalize()} did {max(over.values()) / max(whole, 1):.0%} of a whole "
+            "step's arithmetic, with data fetched from others or for them: the work is not shared out. Let "
+            "each rank compute with its own slice only, and communicate results.",
             case.check,
-            (0,),
+            tuple(sorted(over)),
         )
     ]
 

@@ -100,7 +100,7 @@ def _weigh(
     """The values are right: was the work shared, where that is the question?"""
     work = _work(artifacts)
     if case.check == "own_share":
-        whole = baseline.whole_flops(exercise, case) if case.whole_ranks else 0
+        whole = baseline.whole_flops(exercise, case)
         if findings := share.too_much_work(exercise, case, artifacts, whole):
             blamed = {rank for finding in findings for rank in finding.ranks}
             rows = [replace(row, status="failed") if row.rank in blamed else row for row in judged.ranks]

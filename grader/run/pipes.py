@@ -84,13 +84,21 @@ class Status:
             self.heard = time.monotonic()
             if self.waits is None:
                 self.waits_since = self.heard
-            self.waits = said["operation"]
+            self.waits = {name: value for name, value in said["operation"].items() if _is_flat(value)}
         elif event == "goes-on":
             self.waits = None
         elif event == "finished":
             self.finished = True
         elif event == "failed":
             self.failed = True
+
+
+def _is_flat(value: object) -> bool:
+    """Whether it is a plain value or a list of such: nothing that is nested goes on from here."""
+    plain = (str, int, float, bool, type(None))
+    return isinstance(value, plain) or (
+        isinstance(value, list) and all(isinstance(item, plain) for item in value)
+    )
 
 
 def open_reader(path: Path) -> int:

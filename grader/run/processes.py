@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import signal
 import sys
 import time
@@ -13,6 +14,7 @@ from pathlib import Path
 import psutil  # walks process trees on Linux and macOS alike
 
 _PR_SET_CHILD_SUBREAPER = 36
+_STATUS = re.compile(rb"^(RssAnon|RssShmem|Threads):\s+(\d+)", re.MULTILINE)
 
 
 def adopt_orphans() -> None:
@@ -45,11 +47,12 @@ def use_of(pid: int) -> Use:
         if sys.platform != "linux":
             process = psutil.Process(pid)
             return Use(process.memory_info().rss, process.num_threads())
-        fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+        status = Path(f"/proc/{pid}/status").read_bytes()
     except (psutil.Error, OSError):
         return Use(0, 0)
-    kilobytes = (int(fields.get(name, "0").split()[0]) for name in ("RssAnon", "RssShmem"))
-    return Use(sum(kilobytes) << 10, int(fields.get("Threads", "1")))
+    # The first line is the name that the process gave itself, which may be any bytes.
+    fields = {name: int(number) for name, number in _STATUS.findall(status.partition(b"\n")[2])}
+    return Use((fields.get(b"RssAnon", 0) + fields.get(b"RssShmem", 0)) << 10, fields.get(b"Threads", 1))
 
 
 def end(first: int, jailed: bool) -> None:

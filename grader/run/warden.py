@@ -21,8 +21,9 @@ from grader.run.workspace import Workspace
 
 _IN_JAIL = Path("/tmp/job")
 _LOG = 2000  # characters of the launcher's own words in an error
-# The launcher's account of the rank that ended first.
-_SIGNAL = re.compile(r"Root Cause.*?rank\s*: (\d+).*?Signal \d+ \((SIG[A-Z0-9]+)\) received", re.DOTALL)
+# The launcher's account of the rank that ended first. (Ranks may write there, too.)
+_RANK = re.compile(r"\brank\s{0,20}: (\d{1,6})\b")
+_SIGNAL = re.compile(r"Signal \d{1,3} \((SIG[A-Z0-9]{1,12})\) received")
 
 _Answer = tuple[dict[str, Any], dict[str, bytes]]
 
@@ -32,7 +33,7 @@ def run(spec: dict[str, Any], connection: socket.socket, jailed: bool) -> None:
     started = time.monotonic()
     try:
         header, files = _in_jail(spec, connection) if jailed else _in_the_open(spec, connection)
-    except OSError as error:
+    except Exception as error:  # whatever it is, the grader is told
         header, files = {"ended": "error", "detail": f"the job could not be set up: {error}", "ranks": []}, {}
     header["seconds"] = time.monotonic() - started
     try:
@@ -78,8 +79,8 @@ def _run(
     log = (pipes.read_available(launcher_log) or b"").decode(errors="replace")
     if ended == "error":
         detail += "\n" + log[-_LOG:]
-    elif ended == "died" and (first_to_end := _SIGNAL.search(log)):
-        detail += f", rank {first_to_end[1]} by {first_to_end[2]}"
+    elif ended == "died":
+        detail += _first_to_end(log)
     if ended == "died" and jailed and workspace.root.exists() and workspace.is_full():
         # The rank that was refused could not write down why it ended.
         ended, detail = "output-limit", f"{limits.disk_mb} MiB of files"
@@ -101,3 +102,9 @@ def _run(
         ],
     }
     return header, files
+
+
+def _first_to_end(log: str) -> str:
+    account = log.rpartition("Root Cause")[2][:_LOG]
+    rank, killed = _RANK.search(account), _SIGNAL.search(account)
+    return f", rank {rank[1]} by {killed[1]}" if rank and killed else ""

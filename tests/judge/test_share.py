@@ -156,11 +156,26 @@ def test_a_rank_0_that_holds_everything_must_not_do_everything() -> None:
     unused_forward = judged("data_parallel", counted([32], 3 * whole_step // 4), whole_ranks=(0,))
     everything = judged("data_parallel", counted([32], whole_step), whole_ranks=(0,))
     assert [honest.status, unused_forward.status, everything.status] == ["passed", "passed", "failed"]
-    assert everything.findings[0].ranks == (0,)
+    assert everything.findings[0].ranks == (0, 1, 2, 3)
     assert "100%" in everything.findings[0].message
+
+
+def test_a_rank_that_fetches_everything_must_not_do_everything_either() -> None:
+    whole_step = 2 * 2 * 128 * 64 * 32
+    unused_forward = judged("data_parallel", counted([32], 3 * whole_step // 4))
+    everything = judged("data_parallel", counted([32, 32, 32, 32], whole_step))
+    assert [unused_forward.status, everything.status] == ["passed", "failed"]
+    assert everything.findings[0].code == "not-parallel"
 
 
 def test_ranks_that_do_next_to_nothing_give_away_work_that_was_not_counted_on_rank_0() -> None:
     verdict = judged("data_parallel", counted([32], 100), whole_ranks=(0,))
     assert (verdict.status, verdict.findings[0].code) == ("failed", "not-parallel")
     assert verdict.findings[0].ranks == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("rows", [[], [32] * 3])
+def test_accumulation_without_backward_passes_over_the_batch_is_none(rows: list[int]) -> None:
+    verdict = judged("grad_accumulation", counted(rows))
+    assert (verdict.status, [found.code for found in verdict.findings]) == ("failed", ["not-parallel"])
+    assert f"over {sum(rows)} of the 128 rows" in verdict.findings[0].message

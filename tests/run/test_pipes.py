@@ -104,3 +104,12 @@ def test_saying_something_never_fails_the_rank(tmp_path):
     pipes.say(writer, "started")
     os.close(writer)
     pipes.say(writer, "started")
+
+
+def test_what_is_nested_in_an_operation_goes_no_further() -> None:
+    status = Status()
+    deep = "[" * 900 + "]" * 900
+    status.add(
+        b'{"event": "waits", "operation": {"name": "all_reduce", "shape": [2, 3], "a": %s}}\n' % deep.encode()
+    )
+    assert status.waits == {"name": "all_reduce", "shape": [2, 3]}
