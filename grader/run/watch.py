@@ -19,7 +19,7 @@ from grader.run.workspace import Workspace
 
 _TICK = 0.05  # seconds between two looks at the job while its ranks say nothing
 _INSPECT_EVERY = 0.05  # seconds between two looks at its processes
-_GRACE = 6.0  # seconds for the launcher to say by what a rank is gone; on busy cores it takes some
+_GRACE = 2.0  # seconds for the peers of a rank that is gone to fail for themselves and say so
 _STANDSTILL = 1.0  # seconds for which no rank of a job may move before it is called a deadlock
 _NO_HOPE = 0.2  # the same, where one has failed and the others wait for it
 _START = 90.0  # seconds for all ranks to begin: a slow machine's, not the student's
