@@ -95,7 +95,8 @@ def test_fifty_kills_change_nothing(downloads: Path, tmp_path: Path) -> None:
     subprocess.run(command(many, undisturbed), check=True, timeout=900, capture_output=True)
     done = _kill(many, tmp_path, times=50, seconds=(3, 9))
     assert results(tmp_path / "out") == results(undisturbed)
-    assert len(set(done)) > 10, "the kills came before or after the grading"
+    # Hand-ins are done some at a time: the kills came at several points of the class, none behind its end.
+    assert len(set(done)) > 3 and max(done) < len(list(many.iterdir()))
 
 
 def _kill(downloads: Path, folder: Path, times: int, seconds: tuple[float, float]) -> list[int]:
