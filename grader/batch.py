@@ -136,15 +136,14 @@ class ClassRun:
     def _graded(
         self, hand_in: HandIn, basis: Basis, only: tuple[str, ...] = (), before: Report | None = None
     ) -> Stored:
-        outcome: Report | Refused
+        outcome: Report | Refused = Refused(hand_in.refused, hand_in.notes)
         try:
-            if hand_in.refused:
-                raise _RefusedAlready(hand_in.refused)
-            outcome = self._grade(hand_in, only)
-            if before is not None:
-                outcome = rescored(merged(before, outcome), self._points)
-            outcome = outcome.model_copy(update={"notes": (*hand_in.notes, *outcome.notes)})
-        except (IntakeError, _RefusedAlready) as error:
+            if not hand_in.refused:
+                report = self._grade(hand_in, only)
+                if before is not None:
+                    report = rescored(merged(before, report), self._points)
+                outcome = report.model_copy(update={"notes": (*hand_in.notes, *report.notes)})
+        except IntakeError as error:
             outcome = Refused(str(error), hand_in.notes)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         return self._kept(Stored(hand_in.student, hand_in.file, basis, outcome, now))
@@ -156,10 +155,6 @@ class ClassRun:
 
     def _worth(self) -> float:
         return sum(sum(checks.values()) for checks in self._points.values())
-
-
-class _RefusedAlready(Exception):
-    """What was found when the class was looked through."""
 
 
 def _read(hand_in: HandIn) -> tuple[HandIn, str]:

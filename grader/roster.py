@@ -35,14 +35,12 @@ class Roster:
     def row_of(self, student: str) -> int | None:
         """The row of a student as a hand-in names it: by a whole cell, or by most of the pieces (a name, an
         id) between its underscores. None where no row fits, or two fit as well."""
-        return self._only(_keys(student)) if self._of(student) else self._best(student.split("_"))
+        if whole := self._of(student):
+            return min(whole) if len(whole) == 1 else None
+        return self._best(student.split("_"))
 
     def _of(self, text: str) -> set[int]:
         return {number for key in _keys(text) for number in self._rows_of.get(key, ())}
-
-    def _only(self, keys: Iterator[str]) -> int | None:
-        found = {number for key in keys for number in self._rows_of.get(key, ())}
-        return min(found) if len(found) == 1 else None
 
     def _best(self, pieces: Sequence[str]) -> int | None:
         hits = Counter(number for piece in set(pieces) for number in self._of(piece))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from grader.intake.attempts import NO_HAND_INS, HandIn, newest
@@ -101,7 +101,8 @@ class _Search:
         self.look_in(members.folder)
         inside = f"{members.folder}{os.sep}"
         self.found[first:] = [
-            _renamed(one, f"{archive}/{str(one.path).removeprefix(inside)}") for one in self.found[first:]
+            replace(one, file=encodable(f"{archive}/{str(one.path).removeprefix(inside)}"))
+            for one in self.found[first:]
         ]
         for name, sentence in members.problems:
             student = self._naming.student(name, is_folder="." not in name)
@@ -157,12 +158,6 @@ class _Search:
 
 def _names(folder: Path) -> list[str]:
     return sorted(name for name in os.listdir(folder) if not junk_in((name,)))
-
-
-def _renamed(hand_in: HandIn, file: str) -> HandIn:
-    return HandIn(
-        hand_in.student, hand_in.path, hand_in.when, encodable(file), hand_in.notes, hand_in.refused
-    )
 
 
 def _when(path: Path) -> float:
