@@ -16,6 +16,7 @@ RankStatus = Literal["passed", "failed", "missing", "error"]
 ExerciseStatus = Literal["passed", "failed", "error", "missing", "skipped"]
 Points = Annotated[float, Field(ge=0)]
 Difference = Annotated[float, Field(ge=0)]
+Seconds = Annotated[float, Field(ge=0)]
 
 
 class _Model(BaseModel):
@@ -61,11 +62,63 @@ class WorkRow(_Model):
     collectives: tuple[tuple[str, tuple[int, ...]], ...]
 
 
+class DifferenceRow(_Model):
+    """|student - baseline| of one tensor that a rank returned, made small enough to draw.
+
+    ``shape`` is the tensor's. ``grid`` has the largest difference in each of at most 32 x 32 patches of it,
+    row by row; null where the student's value is not finite.
+    """
+
+    rank: int
+    name: str
+    shape: tuple[int, ...]
+    grid: tuple[tuple[Difference | None, ...], ...]
+
+
+class SpanRow(_Model):
+    """One operation on the process group, as the rank's recorder saw it: a fact from a process that ran
+    student code.
+
+    ``begin`` and ``end`` are seconds since the first rank began the case; an ``end`` of null means that the
+    rank did not come back from it. ``peer`` is the rank that a send or a receive is for. ``bytes`` are those
+    of the rank's own tensor. ``line`` is one of the student's ``file``.
+    """
+
+    name: str
+    begin: Seconds
+    end: Seconds | None
+    peer: int | None = None
+    bytes: Annotated[int, Field(ge=0)] = 0
+    file: str = ""
+    line: int = 0
+
+
+class TimelineRow(_Model):
+    """One rank's time in a case, in seconds since the first rank began it; between its spans it computes.
+    An ``end`` of null means that it did not come to the end of the case."""
+
+    rank: int
+    begin: Seconds
+    end: Seconds | None
+    spans: tuple[SpanRow, ...] = ()
+
+
+class TheoryRow(_Model):
+    """What one rank has to do in a case by the strategy that it is about, to stand beside what it did:
+    ``flops`` of matrix products, and ``bytes`` of the tensors that it passes to the process group."""
+
+    rank: int
+    flops: Annotated[int, Field(ge=0)]
+    bytes: Annotated[int, Field(ge=0)]
+
+
 class CaseRow(_Model):
     """One case. ``sizes`` are the constants that were replaced; ``detail`` says why it is an error.
 
     ``whole_ranks`` had all of the data that was withheld from the others; ``rows`` are the rows of each rank,
-    where the submission cuts up the batch in its own way.
+    where the submission cuts up the batch in its own way. ``differences`` are there where ranks returned
+    something of the right shape that is not right, ``timeline`` where ranks communicated, ``work`` and
+    ``theory`` where the work was measured.
     """
 
     seed: int
@@ -78,6 +131,9 @@ class CaseRow(_Model):
     rows: tuple[tuple[int, ...], ...] = ()
     ranks: tuple[RankRow, ...]
     work: tuple[WorkRow, ...] = ()
+    theory: tuple[TheoryRow, ...] = ()
+    differences: tuple[DifferenceRow, ...] = ()
+    timeline: tuple[TimelineRow, ...] = ()
 
 
 class CheckPart(_Model):
