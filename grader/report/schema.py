@@ -147,7 +147,7 @@ class CheckPart(_Model):
 
 
 class FindingRow(_Model):
-    """A named mistake."""
+    """A named mistake. ``source`` are the student's own lines around ``line``, as (number, text)."""
 
     code: str
     message: str
@@ -155,6 +155,7 @@ class FindingRow(_Model):
     ranks: tuple[int, ...]
     file: str | None
     line: int | None
+    source: tuple[tuple[int, str], ...] = ()
 
 
 class OutputRow(_Model):
