@@ -94,8 +94,12 @@ class Grading:
         """A share of the data was not enough, which has honest reasons, too: ask again with other shares."""
         case, exercise = verdict.case, self.lab[verdict.case.exercise]
         asks_all = exercise.ranks_asked == "all"
-        if not (asks_all and self.given.to(case) and share.reached_withheld(verdict.findings)):
+        reached = share.reached_withheld(verdict.findings)
+        if not (asks_all and self.given.to(case) and (reached or share.may_have_looked(verdict.findings))):
             return verdict
+        again = self._ask(job, replace(case, noise=True))
+        if again.status == "passed" or not reached:
+            return again if again.status == "passed" else verdict
         if exercise.rows_to_cut is not None:
             # It may have cut up the batch in its own way: look how when every rank has all of it.
             whole = self._ask(job, replace(case, whole_ranks=tuple(range(case.world_size))))

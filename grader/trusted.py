@@ -40,12 +40,13 @@ class Trusted:
 def trusted(course: Course, rubric: Rubric, options: Options) -> Trusted:
     """Import torch and all that is trusted. Raises `UsageError` and `grader.rubric_errors.RubricError`."""
     # torch comes with these: not before the sandbox has started.
+    from grader.cases import secret_of
     from grader.judge.baseline import Baseline
     from grader.judge.given import Given
 
     lab: Lab = importlib.import_module(f"grader.exercises.{rubric.lab}").LAB
     lazy_compiler.postpone()
-    given = Given(lab, options.seed)
+    given = Given(lab, secret_of(options.seed))
     return Trusted(
         lab,
         _device(options.device),

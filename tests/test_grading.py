@@ -43,7 +43,7 @@ class Ranks:
 
 def grade(cases: tuple[Case, ...], answer: Answer) -> tuple[list[CaseVerdict], Ranks]:
     ranks = Ranks(answer)
-    grading = Grading(ranks, LAB, baseline_of(), Given(LAB, 1), TOLERANCE, Timings())
+    grading = Grading(ranks, LAB, baseline_of(), Given(LAB, "1"), TOLERANCE, Timings())
     job = Job("run-1", 2, cases)
     return grading.grade([job], at_once=1), ranks
 
@@ -178,7 +178,7 @@ def test_verdicts_of_several_exercises_come_in_the_order_of_the_cases() -> None:
 
 def test_a_submission_has_a_time_of_its_own_beyond_which_no_job_is_run() -> None:
     ranks = Ranks(lambda job, index: right(job.cases[index]))
-    grading = Grading(ranks, LAB, baseline_of(), Given(LAB, 1), TOLERANCE, Timings(), seconds=0)
+    grading = Grading(ranks, LAB, baseline_of(), Given(LAB, "1"), TOLERANCE, Timings(), seconds=0)
     (verdict,) = grading.grade([Job("run-1", 2, CASES[:1])], at_once=1)
     assert (verdict.status, [found.code for found in verdict.findings]) == ("failed", ["time-limit"])
     assert "0 s for the submission as a whole" in verdict.findings[0].message

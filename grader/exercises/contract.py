@@ -25,8 +25,10 @@ class Case:
     is executed (``{"input_dim": 48}``); ``arguments`` are further keyword arguments of the entry
     function (``{"accumulation_steps": 3}``).
 
-    Two fields belong to cases of withheld data. ``whole_ranks`` get all of it: rank 0, for submissions that
+    Three fields belong to cases of withheld data. ``whole_ranks`` get all of it: rank 0, for submissions that
     send it on from there. ``rows`` says which rows of the batch each rank owns, in place of the r-th slice.
+    With ``noise``, what a rank does not own is wrong numbers instead of NaN: for submissions that look
+    whether their data is finite, or multiply by zero what they leave out.
     """
 
     exercise: str
@@ -37,6 +39,7 @@ class Case:
     arguments: Mapping[str, int] = field(default_factory=dict)
     whole_ranks: tuple[int, ...] = ()
     rows: tuple[tuple[int, ...], ...] = ()
+    noise: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "sizes": dict(self.sizes), "arguments": dict(self.arguments)}

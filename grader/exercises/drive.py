@@ -14,7 +14,7 @@ import torch
 from grader.exercises import loader, staff
 from grader.exercises.contract import Case, Exercise, Lab
 from grader.exercises.cuda_stand_in import CudaStandIn
-from grader.exercises.work import WorkRecorder
+from grader.exercises.work import TakenOut, WorkRecorder
 
 
 class Student:
@@ -48,7 +48,8 @@ class Student:
         if self._device == "cpu":
             self._contexts.enter_context(CudaStandIn())
         if self._data is not None and self._lab.given_data is not None:
-            provided = self._lab.given_data.provide(self._utils, dict(self._data), self._case)
+            data = _made_finite(self._data) if self._case.noise else dict(self._data)
+            provided = self._lab.given_data.provide(self._utils, data, self._case)
             self._utils = self._contexts.enter_context(provided)
         return self
 
@@ -77,11 +78,10 @@ class Student:
             return drive(module, self._case, self._device)
         # Only where every rank has all of the batch can it show which rows it takes of it.
         all_whole = len(self._case.whole_ranks) == self._case.world_size
-        with WorkRecorder(
-            _weight_shapes(self._data), self._data["inputs"] if all_whole else None
-        ) as recorder:
+        recorder = WorkRecorder(_weight_shapes(self._data), self._data["inputs"] if all_whole else None)
+        with TakenOut() as taken, recorder:
             returned = drive(module, self._case, self._device)
-        self.work = recorder.facts()
+        self.work = {**recorder.facts(), "taken_out": taken.count}
         return returned
 
     def run_whole_file(self, comparisons: list[dict[str, Any]]) -> dict[str, object]:
@@ -109,6 +109,16 @@ class Student:
 
     def _sizes(self) -> dict[str, int]:
         return {"seed": self._case.seed, **self._case.sizes}
+
+
+def _made_finite(data: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Random numbers in place of NaN: as wrong, but finite. Each rank draws others."""
+    generator = torch.Generator()
+    generator.seed()
+    return {
+        name: torch.where(value.isnan(), torch.randn(value.shape, generator=generator), value)
+        for name, value in data.items()
+    }
 
 
 def _weight_shapes(data: Mapping[str, torch.Tensor]) -> frozenset[tuple[int, int]]:

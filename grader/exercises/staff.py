@@ -47,18 +47,31 @@ def recorded(
 ) -> Callable[..., Any]:
     """The staff's ``compare_tensors``, keeping a copy of both operands of every call.
 
-    Call ``k`` adds ``{"prefix", "line"}`` to ``comparisons`` and ``comparison.<k>.first`` and ``.second``
-    to ``operands``.
+    Call ``k`` adds ``{"prefix", "line", "itself"}`` to ``comparisons``, where ``itself`` says that both are
+    the same tensor, and ``comparison.<k>.first`` and ``.second`` to ``operands``.
     """
 
     def compare_and_keep(tensor1: object, tensor2: object, tol: float = 1e-5, prefix: object = "") -> Any:
         number = len(comparisons)
-        comparisons.append({"prefix": str(prefix)[:200], "line": sys._getframe(1).f_lineno})
+        comparisons.append(
+            {
+                "prefix": str(prefix)[:200],
+                "line": sys._getframe(1).f_lineno,
+                "itself": _are_one(tensor1, tensor2),
+            }
+        )
         operands[f"comparison.{number}.first"] = _copied(tensor1)
         operands[f"comparison.{number}.second"] = _copied(tensor2)
         return compare_tensors(tensor1, tensor2, tol=tol, prefix=prefix)
 
     return compare_and_keep
+
+
+def _are_one(first: object, second: object) -> bool:
+    """Whether both lie in the same memory, so that comparing them says nothing."""
+    if not (isinstance(first, torch.Tensor) and isinstance(second, torch.Tensor)):
+        return first is second
+    return first is second or (first.numel() > 0 and first.data_ptr() == second.data_ptr())
 
 
 def _copied(value: object) -> object:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
@@ -76,6 +77,24 @@ class WorkRecorder(TorchDispatchMode):  # type: ignore[no-untyped-call]
         tensors = [value for value in _flat(args) if isinstance(value, torch.Tensor)]
         shape = list(tensors[0].shape) if tensors else []
         self.collectives.append({"name": func._overloadpacket.__name__.strip("_"), "shape": shape})
+
+
+class TakenOut(TorchFunctionMode):
+    """Counts the numbers that leave torch as arrays or lists while it is entered: what is computed with those
+    is seen by no recorder."""
+
+    _WAYS = (torch.Tensor.numpy, torch.Tensor.__array__, torch.Tensor.tolist, torch.Tensor.__dlpack__)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func in self._WAYS and args and isinstance(args[0], torch.Tensor):
+            self.count += args[0].numel()
+        return func(*args, **(kwargs or {}))
 
 
 def _bytes(row: torch.Tensor) -> bytes:

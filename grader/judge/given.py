@@ -13,13 +13,12 @@ from grader.job import Job
 
 
 class Given:
-    """Draws the data of a case once, from the master seed of the run. May be shared by threads.
-
-    The seed that a rank is told has nothing to do with it.
+    """Draws the data of a case once, from the run's secret (`grader.cases.secret_of`). May be shared by
+    threads. The seed that a rank is told has nothing to do with it.
     """
 
-    def __init__(self, lab: Lab, master_seed: int) -> None:
-        self._lab, self._master_seed = lab, master_seed
+    def __init__(self, lab: Lab, secret: str) -> None:
+        self._lab, self._secret = lab, secret
         self._drawn: dict[object, dict[str, torch.Tensor]] = {}
         self._lock = threading.Lock()
 
@@ -33,7 +32,7 @@ class Given:
         key = (case.exercise, case.world_size, tuple(sorted(case.sizes.items())))
         with self._lock:
             if key not in self._drawn:
-                seed = random.Random(f"{self._master_seed}/{key}").getrandbits(63)
+                seed = random.Random(f"{self._secret}/{key}").getrandbits(63)
                 generator = torch.Generator().manual_seed(seed)
                 self._drawn[key] = self._lab.given_data.draw(case, generator)
             return self._drawn[key]

@@ -56,6 +56,7 @@ class Compared(_Strict):
 
     prefix: Message = ""
     line: Line | None = None
+    itself: bool = False
 
 
 class Exchanged(_Strict):
@@ -72,6 +73,7 @@ class Work(_Strict):
     gradient_rows: Annotated[list[Dimension], Field(max_length=MOST_WORK)] = []
     rows: Annotated[list[Dimension], Field(max_length=MOST_WORK)] = []
     collectives: Annotated[list[Exchanged], Field(max_length=MOST_WORK)] = []
+    taken_out: Annotated[int, Field(ge=0, le=2**62)] = 0
 
 
 class Record(_Strict):

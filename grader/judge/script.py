@@ -52,7 +52,8 @@ class Operand:
 
 @dataclass(frozen=True)
 class Call:
-    """One ``compare_tensors`` call of one rank. ``kind``: ``moved``, ``agrees`` or ``wrong``."""
+    """One ``compare_tensors`` call of one rank. ``kind``: ``moved``, ``agrees``, ``wrong``, or ``itself``
+    where both operands are one tensor, which shows nothing."""
 
     rank: int
     prefix: str
@@ -81,7 +82,7 @@ def judge_comparisons(
         trust = Trust(expected[artifact.rank], initial[artifact.rank], compare, tolerance)
         calls = _calls(artifact, trust)
         found = [
-            *(_explain(call, case, file, trust) for call in calls if call.kind == "wrong"),
+            *(_explain(call, case, file, trust) for call in calls if call.kind in ("wrong", "itself")),
             *_absent(artifact.rank, calls, case, file),
         ]
         rows.append(_row(artifact.rank, calls, bool(found)))
@@ -95,7 +96,8 @@ def _calls(artifact: RankArtifact, trust: Trust) -> list[Call]:
     for k, compared in enumerate((record.comparisons if record else None) or ()):
         first, second = (_operand(artifact, f"comparison.{k}.{side}", trust) for side in ("first", "second"))
         prefix = clean_line(compared.prefix, 60)
-        calls.append(Call(artifact.rank, prefix, compared.line or None, first, second, _kind(first, second)))
+        kind = "itself" if compared.itself else _kind(first, second)
+        calls.append(Call(artifact.rank, prefix, compared.line or None, first, second, kind))
     return calls
 
 
@@ -163,7 +165,7 @@ def _absent(rank: int, calls: Sequence[Call], case: Case, file: str) -> list[Fin
             "as it should be."
         )
         findings.append(Finding("comparison-missing", message, case.check, (rank,), file))
-    if not kinds & {"agrees", "wrong"}:
+    if not kinds & {"agrees", "wrong", "itself"}:
         message = (
             "The driver compares no result of this rank with the baseline. Every rank compares its "
             "weights, so keep those lines outside of `if rank == 0`."
@@ -174,6 +176,12 @@ def _absent(rank: int, calls: Sequence[Call], case: Case, file: str) -> list[Fin
 
 def _explain(call: Call, case: Case, file: str, trust: Trust) -> Finding:
     where = f' with prefix "{call.prefix}"' if call.prefix else ""
+    if call.kind == "itself":
+        message = (
+            f"The comparison{where} sets a tensor against itself, which holds whatever it is. Compare the "
+            "weight that this part returns with the updated weight of the single-device step."
+        )
+        return Finding("comparison-missing", message, case.check, (call.rank,), file, call.line)
     code, parts = "", []
     for name, side in (("first", call.first), ("second", call.second)):
         wrong, words = _describe(side, trust)

@@ -49,6 +49,11 @@ def reached_withheld(findings: Sequence[Finding]) -> bool:
     return any(finding.message == _WITHHELD for finding in findings)
 
 
+def may_have_looked(findings: Sequence[Finding]) -> bool:
+    """Whether the code failed by an exception: it may be its own check that its data is finite."""
+    return any(finding.code == "exception" for finding in findings)
+
+
 def cut(work: Mapping[int, Work], batch: int, world_size: int) -> tuple[tuple[int, ...], ...]:
     """Which rows of the batch each rank takes, by what the ranks' recorders saw; empty unless that cuts up
     all ``batch`` rows into equal parts.
@@ -89,7 +94,9 @@ def too_much_work(
     exercise: Exercise, case: Case, artifacts: Sequence[RankArtifact], whole_flops: int
 ) -> list[Finding]:
     """Findings about the amount of work, for ranks whose values are right."""
-    findings = []
+    findings = _taken_out(case, artifacts)
+    if findings:
+        return findings
     if exercise.most_gradient_rows is not None:
         findings += _too_many_rows(exercise.most_gradient_rows(case), case, artifacts)
     if exercise.ranks_asked == "first":
@@ -99,6 +106,25 @@ def too_much_work(
     if not findings and case.whole_ranks:
         findings += _idle(case, artifacts, whole_flops)
     return findings
+
+
+def _taken_out(case: Case, artifacts: Sequence[RankArtifact]) -> list[Finding]:
+    """The whole batch as arrays or lists: what is computed with them is not counted."""
+    batch = case.sizes["global_batch_size"] * case.sizes["input_dim"]
+    taken = {a.rank: a.record.work.taken_out for a in artifacts if a.record is not None and a.record.work}
+    over = {rank: count for rank, count in taken.items() if count >= batch}
+    if not over:
+        return []
+    return [
+        Finding(
+            CODE,
+            f"{name_ranks(tuple(over)).capitalize()} took {max(over.values())} numbers out of torch "
+            "(`.numpy()`, `.tolist()`), which is at least the whole batch. What is computed outside of torch "
+            "cannot be seen, so it does not count as a rank's share: compute with tensors.",
+            case.check,
+            tuple(sorted(over)),
+        )
+    ]
 
 
 def _too_many_rows(limit: int, case: Case, artifacts: Sequence[RankArtifact]) -> list[Finding]:

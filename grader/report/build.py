@@ -174,6 +174,7 @@ def _case(verdict: CaseVerdict) -> CaseRow:
         detail=clean_text(verdict.detail, _MESSAGE),
         whole_ranks=verdict.case.whole_ranks,
         rows=verdict.case.rows,
+        noise=verdict.case.noise,
         ranks=tuple(RankRow.model_validate(rank, from_attributes=True) for rank in verdict.ranks),
         work=tuple(_work(rank, work) for rank, work in verdict.work),
     )

@@ -116,7 +116,8 @@ class CaseRow(_Model):
     """One case. ``sizes`` are the constants that were replaced; ``detail`` says why it is an error.
 
     ``whole_ranks`` had all of the data that was withheld from the others; ``rows`` are the rows of each rank,
-    where the submission cuts up the batch in its own way. ``differences`` are there where ranks returned
+    where the submission cuts up the batch in its own way; ``noise``: wrong numbers stood where data was
+    withheld, in place of NaN. ``differences`` are there where ranks returned
     something of the right shape that is not right, ``timeline`` where ranks communicated, ``work`` and
     ``theory`` where the work was measured.
     """
@@ -129,6 +130,7 @@ class CaseRow(_Model):
     detail: str = ""
     whole_ranks: tuple[int, ...] = ()
     rows: tuple[tuple[int, ...], ...] = ()
+    noise: bool = False
     ranks: tuple[RankRow, ...]
     work: tuple[WorkRow, ...] = ()
     theory: tuple[TheoryRow, ...] = ()

@@ -20,7 +20,7 @@ from grader.run.workspace import Workspace
 
 # Seconds between two looks of the elastic agent at its ranks: where one dies, its peers have so long to come
 # as far as they can; nothing else waits for it, because the warden ends the job.
-_POLL = 0.25
+POLL = 0.25
 
 
 def main(workspace: Workspace, spec: dict[str, Any], limits: Limits, owner: int | None) -> NoReturn:
@@ -83,7 +83,7 @@ def _fork(workspace: Workspace, spec: dict[str, Any]) -> None:
         rdzv_endpoint="127.0.0.1:0",
         start_method="fork",
         max_restarts=0,
-        monitor_interval=_POLL,
+        monitor_interval=POLL,
     )
     elastic_launch(config, rank.main)(str(workspace.root))
 

@@ -14,12 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from grader.job import Limits
-from grader.run import pipes, processes
+from grader.run import launch, pipes, processes
 from grader.run.workspace import Workspace
 
 _TICK = 0.05  # seconds between two looks at the job while its ranks say nothing
 _INSPECT_EVERY = 0.05  # seconds between two looks at its processes
-_GRACE = 2.0  # seconds for the peers of a rank that is gone to fail for themselves and say so
+# Seconds for the launcher to look at a rank that is gone, and for its peers to fail for themselves. They
+# count while the launcher sleeps: on a busy machine it comes late to look, and to say what it saw.
+_GRACE = 2.0
+_LOOKED = 3 * launch.POLL  # the same, where the peers do not move any more
 _STANDSTILL = 1.0  # seconds for which no rank of a job may move before it is called a deadlock
 _NO_HOPE = 0.2  # the same, where one has failed and the others wait for it
 _START = 90.0  # seconds for all ranks to begin: a slow machine's, not the student's
@@ -76,6 +79,7 @@ class Watch:
         self._created = time.monotonic()
         self._running_since: float | None = None
         self._gone_since: float | None = None
+        self._busy_before = 0.0
         self._inspect_at = self._created
 
     def until_over(self) -> tuple[str, str]:
@@ -107,8 +111,8 @@ class Watch:
         if all(rank.status.finished for rank in self._ranks):
             return "finished", ""
         now = time.monotonic()
-        if any(rank.gone or rank.status.failed for rank in self._ranks):
-            self._gone_since = self._gone_since or now
+        if self._gone_since is None and any(rank.gone or rank.status.failed for rank in self._ranks):
+            self._gone_since, self._busy_before = now, self._launcher_busy()
         launcher = os.waitid(os.P_PID, self._first, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if launcher is not None:
             if self._running_since is None:
@@ -120,12 +124,15 @@ class Watch:
         if self._gone_since is None:
             return ("deadlock", "") if self._stands_still(_STANDSTILL) else None
         # Ranks that failed stay. Of one that is gone, the launcher has still to say by what.
-        ranks = [rank.status for rank in self._ranks]
-        if all(status.over for status in ranks) or self._stands_still(_NO_HOPE):
-            return "died", ""
-        if self._gone_since is not None and now - self._gone_since > _GRACE:
+        slept = now - self._gone_since - (self._launcher_busy() - self._busy_before)
+        looked = slept > _LOOKED or not any(rank.gone for rank in self._ranks)
+        all_over = all(rank.status.over for rank in self._ranks)
+        if all_over or (looked and self._stands_still(_NO_HOPE)) or slept > _GRACE:
             return "died", ""
         return None
+
+    def _launcher_busy(self) -> float:
+        return processes.busy(1 if self._jailed else self._first)
 
     def _stands_still(self, seconds: float) -> bool:
         """Whether no rank can go on: each that is left waits inside an operation, and was heard to still

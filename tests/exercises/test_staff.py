@@ -50,7 +50,7 @@ def test_both_operands_of_a_comparison_are_kept_as_they_were(ours, capsys):
     first += 1
     line = sys._getframe().f_lineno - 2
     assert result.match
-    assert comparisons == [{"prefix": "One", "line": line}]
+    assert comparisons == [{"prefix": "One", "line": line, "itself": False}]
     assert operands["comparison.0.first"].tolist() == [0.0, 0.0]
     assert not operands["comparison.0.second"].requires_grad
     assert "Tensors match: True" in capsys.readouterr().out

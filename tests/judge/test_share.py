@@ -29,8 +29,8 @@ def case_of(exercise: str, **changes: Any) -> Case:
     return replace(case, **changes)
 
 
-def shares(exercise: str, master_seed: int = 1, **changes: Any) -> list[Tensors]:
-    given = Given(LAB, master_seed)
+def shares(exercise: str, secret: str = "1", **changes: Any) -> list[Tensors]:
+    given = Given(LAB, secret)
     job = Job("run", 4, (case_of(exercise, **changes),))
     made = given.shares(job)
     return [safetensors.torch.load(made[f"case0-rank{rank}"]) for rank in range(4)]
@@ -56,7 +56,7 @@ def test_a_rank_is_given_its_own_slice_and_nan_elsewhere(
 
 def test_the_slices_of_all_ranks_make_up_the_whole() -> None:
     for exercise, name, axis in [("data_parallel", "inputs", 0), ("column_parallel", "weight", 1)]:
-        whole = Given(LAB, 1).whole(case_of(exercise))[name]
+        whole = Given(LAB, "1").whole(case_of(exercise))[name]
         slices = [share[name].chunk(4, axis)[rank] for rank, share in enumerate(shares(exercise))]
         assert torch.equal(torch.cat(slices, axis), whole)
 
@@ -104,9 +104,9 @@ def test_only_equal_parts_of_the_whole_batch_are_a_cut(
 
 def test_the_data_follows_from_the_master_seed_and_from_no_seed_that_a_rank_is_told() -> None:
     case = case_of("data_parallel")
-    drawn = Given(LAB, 1).whole(case)["inputs"]
-    assert torch.equal(drawn, Given(LAB, 1).whole(replace(case, seed=7))["inputs"])
-    assert not torch.equal(drawn, Given(LAB, 2).whole(case)["inputs"])
+    drawn = Given(LAB, "1").whole(case)["inputs"]
+    assert torch.equal(drawn, Given(LAB, "1").whole(replace(case, seed=7))["inputs"])
+    assert not torch.equal(drawn, Given(LAB, "2").whole(case)["inputs"])
     torch.manual_seed(case.seed)
     assert not torch.equal(drawn, torch.randn(128, 64))
 
@@ -114,7 +114,7 @@ def test_the_data_follows_from_the_master_seed_and_from_no_seed_that_a_rank_is_t
 def judged(exercise: str, work: dict[str, Any] | None, **changes: Any) -> CaseVerdict:
     """The verdict where every rank returned the right values and counted this work."""
     case = case_of(exercise, **changes)
-    given = Given(LAB, 1)
+    given = Given(LAB, "1")
     baseline = Baseline(LAB, COURSE.reference_dir / LAB.file, COURSE.staff_utils, given)
     files: dict[str, bytes] = {}
     for rank in range(4):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.cases import cases_for, jobs_for
+from grader.cases import cases_for, jobs_for, secret_of
 from grader.course import find_course
 from grader.exercises.assignment4 import LAB
 from grader.exercises.contract import Case
@@ -58,7 +58,7 @@ class Bench:
 
     def __init__(self, workers: int = (os.cpu_count() or 2) + 1) -> None:
         self._rubric = load_rubric(COURSE.rubric_path)
-        self._given = Given(LAB, MASTER_SEED)
+        self._given = Given(LAB, secret_of(MASTER_SEED))
         self._baseline = Baseline(LAB, REFERENCE, COURSE.staff_utils, self._given)
         self._workers = workers
         self._stack = ExitStack()

@@ -38,7 +38,7 @@ def test_the_json_has_the_keys_of_schema_1_and_no_nan():
     assert set(data["submission"]) == {"name", "sha256", "files", "ignored"}
     exercise = data["exercises"][0]
     assert {"name", "title", "status", "score", "max_score", "checks", "findings"} <= set(exercise)
-    assert set(exercise["findings"][0]) == {"code", "message", "check", "ranks", "file", "line"}
+    assert set(exercise["findings"][0]) == {"code", "message", "check", "ranks", "file", "line", "source"}
     case = exercise["checks"][0]["cases"][0]
     assert {"seed", "world_size", "sizes", "ranks", "status"} <= set(case)
     assert case["ranks"] == [

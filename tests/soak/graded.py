@@ -11,7 +11,7 @@ from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
-from grader.cases import cases_for, jobs_for
+from grader.cases import cases_for, jobs_for, secret_of
 from grader.exercises.assignment4 import LAB
 from grader.grading import Grading
 from grader.intake import Submission
@@ -41,7 +41,7 @@ class _Bench:
 
     def __init__(self) -> None:
         self._rubric = load_rubric(COURSE.rubric_path)
-        self._given = Given(LAB, MASTER_SEED)
+        self._given = Given(LAB, secret_of(MASTER_SEED))
         reference = COURSE.reference_dir / LAB.file
         self._baseline = Baseline(LAB, reference, COURSE.staff_utils, self._given)
         self._folder = Path(tempfile.mkdtemp(prefix="soak-"), "submission")
