@@ -14,6 +14,7 @@ from pathlib import Path
 
 from grader.course import Course
 from grader.intake import Submission, take_in
+from grader.intake.sources import lines_of
 from grader.job import Job
 from grader.options import Options, replay_command
 from grader.report.build import RunFacts, build_report
@@ -159,7 +160,8 @@ class Grader:
             machine=made.machine,
             notes=_notes(submission, options),
         )
-        report = build_report(submission, rubric, made.lab, verdicts, facts, only=only or None)
+        sources = lines_of(self._staging / staged, submission.files)
+        report = build_report(submission, rubric, made.lab, verdicts, facts, only or None, sources)
         return Graded(report, timings)
 
     def _prepare(self, timings: Timings) -> tuple[Session, Trusted]:

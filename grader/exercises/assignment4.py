@@ -11,9 +11,9 @@ import torch
 import torch.distributed as dist
 
 from grader.exercises import assignment4_mistakes as mistakes
-from grader.exercises import assignment4_share
+from grader.exercises import assignment4_share, assignment4_theory
 from grader.exercises.assignment4_layers import layer_probe
-from grader.exercises.contract import Case, Exercise, GivenData, Lab, Mistake, Probe, WrongReturn
+from grader.exercises.contract import Case, Exercise, GivenData, Lab, Mistake, Probe, Theory, WrongReturn
 
 _Tensors = dict[str, torch.Tensor]
 
@@ -151,6 +151,7 @@ def _weight_exercise(
     ranks_asked: str = "all",
     most_gradient_rows: Callable[[Case], int] | None = None,
     rows_to_cut: Callable[[Case], int] | None = None,
+    theory: Callable[[Case, int], Theory] | None = None,
     **arguments: int,
 ) -> Exercise:
     return Exercise(
@@ -165,6 +166,7 @@ def _weight_exercise(
         share=share,
         most_gradient_rows=most_gradient_rows,
         rows_to_cut=rows_to_cut,
+        theory=theory,
         arguments=arguments,
         probes=probes or {},
         mistakes=known,
@@ -199,6 +201,7 @@ LAB = Lab(
             "single_step_with_grad_accumulation",
             mistakes.GRAD_ACCUMULATION,
             share=assignment4_share.share_everything,
+            theory=assignment4_theory.alone,
             ranks_asked="first",
             most_gradient_rows=_rows_of("accumulation_steps"),
             accumulation_steps=4,
@@ -209,6 +212,7 @@ LAB = Lab(
             "data_parallel_single_step",
             mistakes.DATA_PARALLEL,
             share=assignment4_share.share_rows,
+            theory=assignment4_theory.data_parallel,
             most_gradient_rows=lambda case: case.sizes["global_batch_size"] // case.world_size,
             rows_to_cut=lambda case: case.sizes["global_batch_size"],
         ),
@@ -218,6 +222,7 @@ LAB = Lab(
             "full_column_parallel_single_step",
             mistakes.COLUMN_PARALLEL,
             share=assignment4_share.share_columns,
+            theory=assignment4_theory.column_parallel,
             most_gradient_rows=lambda case: 0,
             probes={"input_gradient": layer_probe("FullColumnParallelLinear", axis=1)},
         ),
@@ -227,6 +232,7 @@ LAB = Lab(
             "row_parallel_single_step",
             mistakes.ROW_PARALLEL,
             share=assignment4_share.share_input_columns,
+            theory=assignment4_theory.row_parallel,
             most_gradient_rows=lambda case: 0,
             probes={"input_gradient": layer_probe("RowParallelLinear", axis=0)},
         ),
@@ -241,6 +247,7 @@ LAB = Lab(
             prepare=_bind_baseline_globals,
             mistakes=mistakes.PIPELINE,
             share=assignment4_share.share_stage,
+            theory=assignment4_theory.pipeline,
             most_gradient_rows=_rows_of("num_micro_batches"),
         ),
     ),

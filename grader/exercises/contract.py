@@ -81,6 +81,15 @@ class Probe:
 
 
 @dataclass(frozen=True)
+class Theory:
+    """``flops`` of matrix products, and ``bytes`` of the tensors that go through the process group, counted
+    once for each operation as the rank's own tensor."""
+
+    flops: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Mistake:
     """A well-known wrong answer: the values that a rank returns who makes it.
 
@@ -128,6 +137,9 @@ class Exercise:
     none where it holds a shard of the weight. ``rows_to_cut(case)`` is how many rows of the batch the
     ranks may cut up as they like, in equal parts; ``share`` then goes by the case's ``rows``.
 
+    ``theory(case, rank)`` is what a rank has to do by the strategy that the exercise is about, for people to
+    compare with what it did.
+
     ``arguments`` are the keyword arguments that a case may set, with the handout's defaults
     (``{"accumulation_steps": 4}``).
     """
@@ -146,6 +158,7 @@ class Exercise:
     share: Callable[[_Values, Case, int], _Values] | None = None
     most_gradient_rows: Callable[[Case], int] | None = None
     rows_to_cut: Callable[[Case], int] | None = None
+    theory: Callable[[Case, int], Theory] | None = None
 
     @property
     def whole_file(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -78,7 +78,7 @@ class Operation(BaseModel):
 def logs(result: JobResult, case_index: int) -> dict[int, list[Operation]]:
     """Each rank's operations in the case, in the order in which they began. Bad lines are left out."""
     return {
-        rank: _parse(result.files.get(f"case{case_index}-rank{rank}.operations", b""))
+        rank: [made for said in log_of(result, case_index, rank) if (made := parse_operation(said))]
         for rank in range(result.job.world_size)
     }
 
@@ -99,14 +99,10 @@ def waiting(result: JobResult, case_index: int) -> Mapping[int, Operation]:
     return {rank: operation for rank, operation in found.items() if operation is not None}
 
 
-def _parse(data: bytes) -> list[Operation]:
-    operations = []
-    for line in data[:_LOG_BYTES].splitlines():
+def log_of(result: JobResult, case_index: int, rank: int) -> Iterator[object]:
+    """What stands in the lines of a rank's log of the case, in order: any JSON values."""
+    for line in result.files.get(f"case{case_index}-rank{rank}.operations", b"")[:_LOG_BYTES].splitlines():
         try:
-            said = json.loads(line)
+            yield json.loads(line)
         except (ValueError, RecursionError):
             continue
-        operation = parse_operation(said)
-        if operation is not None:
-            operations.append(operation)
-    return operations

@@ -14,12 +14,14 @@ from grader.judge.artifacts import RankArtifact, read_artifacts
 from grader.judge.baseline import Answers, Baseline, BaselineError
 from grader.judge.compare import RankVerdict, TensorVerdict, compare_rank, rank_verdict
 from grader.judge.deadlock import explain_communication
+from grader.judge.differences import Difference, differences
 from grader.judge.evidence import Evidence
 from grader.judge.failures import explain_failures
 from grader.judge.findings import Finding, merge_findings
 from grader.judge.record import Work
 from grader.judge.script import judge_comparisons
 from grader.judge.text import clean_text
+from grader.judge.timeline import Timeline, timelines
 from grader.judge.updates import explain_values
 
 CaseStatus = Literal["passed", "failed", "error"]
@@ -39,7 +41,8 @@ class CaseVerdict:
     """How one case went. ``status`` is ``passed``, ``failed``, or ``error``: the grader could not tell.
 
     ``detail`` says what went wrong in the grader; ``output`` is what the ranks printed, cleaned, and only
-    kept when the case did not pass. ``work`` is what the ranks' recorders counted, where they did.
+    kept when the case did not pass. ``work`` is what the ranks' recorders counted, where they did, and
+    ``timeline`` when they communicated; ``differences`` are drawings of values that are not right.
     """
 
     case: Case
@@ -49,6 +52,8 @@ class CaseVerdict:
     detail: str = ""
     output: tuple[tuple[int, str], ...] = ()
     work: tuple[tuple[int, Work], ...] = ()
+    timeline: tuple[Timeline, ...] = ()
+    differences: tuple[Difference, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,19 +84,29 @@ def judge_case(
     except BaselineError as error:
         return _error(case, result, str(error))
     artifacts = read_artifacts(result, case_index)
+    communicated = timelines(result, case_index)
     try:
         judged = _judge(lab, exercise, case, answers, artifacts, baseline, tolerance)
         passed = bool(judged.ranks) and all(rank.status == "passed" for rank in judged.ranks)
         if passed:
-            return _weigh(exercise, case, judged, artifacts, baseline)
+            return replace(_weigh(exercise, case, judged, artifacts, baseline), timeline=communicated)
         returned = all(artifact.returned for artifact in artifacts)
         parted = explain_communication(case, case_index, result, values_wrong=returned)
         failures = explain_failures(case, case_index, result, artifacts, lab.file)
+        drawn = () if exercise.whole_file else differences(answers.expected, artifacts, tolerance)
     except Exception as error:  # a fault of ours is no verdict on the student
         return _error(case, result, f"the judge failed: {error!r}")
     # Where the ranks' communication parted, everything else that is wrong follows from it.
     findings = (parted,) if parted else merge_findings([*failures, *judged.findings])
-    return CaseVerdict(case, "failed", judged.ranks, findings, output=_output(result))
+    return CaseVerdict(
+        case,
+        "failed",
+        judged.ranks,
+        findings,
+        output=_output(result),
+        timeline=communicated,
+        differences=drawn,
+    )
 
 
 def _weigh(

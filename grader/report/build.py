@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from grader.exercises.contract import Exercise, Lab
@@ -11,6 +12,7 @@ from grader.judge.findings import Finding, merge_findings
 from grader.judge.hard_coded import name_hard_coded
 from grader.judge.same_cause import name_once
 from grader.judge.text import clean_line, clean_text
+from grader.report.case_rows import case_rows
 from grader.report.schema import (
     CaseRow,
     CaseStatus,
@@ -20,19 +22,19 @@ from grader.report.schema import (
     FindingRow,
     IgnoredFile,
     OutputRow,
-    RankRow,
     Report,
     SubmissionPart,
-    WorkRow,
 )
 
 if TYPE_CHECKING:
-    from grader.judge.record import Work
     from grader.judge.verdict import CaseVerdict  # imports torch, which a report does not need
     from grader.rubric import Rubric
 
 _OUTPUT = 2000  # characters of one rank's output in a report
 _MESSAGE = 2000
+_AROUND = 2  # lines before and after the one that a finding is about
+
+Sources = Mapping[str, Sequence[str]]
 
 
 class SubmissionInfo(Protocol):
@@ -69,16 +71,18 @@ def build_report(
     verdicts: Sequence[CaseVerdict],
     facts: RunFacts,
     only: Collection[str] | None = None,
+    sources: Sources = MappingProxyType({}),
 ) -> Report:
     """The report on one submission, its exercises in the lab's order.
 
     ``only`` names the exercises that were asked (None: all); the others are ``skipped`` and count nowhere.
+    ``sources`` has the lines of the submission's files, which findings quote.
     A check of the rubric without a verdict was not carried out, and is an error. Raises ValueError for a
     verdict that the rubric does not know.
     """
     _refuse_unknown(rubric, lab, verdicts)
     verdicts = name_once(name_hard_coded(verdicts))
-    exercises = tuple(_exercise(exercise, rubric, verdicts, only) for exercise in lab.exercises)
+    exercises = tuple(_exercise(exercise, rubric, verdicts, only, sources) for exercise in lab.exercises)
     statuses = {exercise.status for exercise in exercises} - {"skipped"}
     errors = any(check.status == "error" for exercise in exercises for check in exercise.checks)
     return Report(
@@ -118,13 +122,18 @@ def _submission(submission: SubmissionInfo) -> SubmissionPart:
 
 
 def _exercise(
-    exercise: Exercise, rubric: Rubric, verdicts: Sequence[CaseVerdict], only: Collection[str] | None
+    exercise: Exercise,
+    rubric: Rubric,
+    verdicts: Sequence[CaseVerdict],
+    only: Collection[str] | None,
+    sources: Sources,
 ) -> ExercisePart:
     if only is not None and exercise.name not in only:
         return ExercisePart(name=exercise.name, title=exercise.title, status="skipped", score=0, max_score=0)
     own = [verdict for verdict in verdicts if verdict.case.exercise == exercise.name]
     points = rubric.exercises[exercise.name].points
-    checks = tuple(_check(name, worth, own) for name, worth in points.items())
+    rows = case_rows(exercise, own)
+    checks = tuple(_check(name, worth, rows[name]) for name, worth in points.items())
     findings = merge_findings(finding for verdict in own for finding in verdict.findings)
     status = _exercise_status(checks, findings)
     return ExercisePart(
@@ -134,25 +143,24 @@ def _exercise(
         score=_total(check.score for check in checks),
         max_score=_total(check.max_score for check in checks),
         checks=checks,
-        findings=tuple(_finding(finding) for finding in findings),
+        findings=tuple(_finding(finding, sources) for finding in findings),
         output=() if status == "passed" else _output(own),
     )
 
 
-def _check(name: str, worth: float, verdicts: Sequence[CaseVerdict]) -> CheckPart:
+def _check(name: str, worth: float, cases: Sequence[CaseRow]) -> CheckPart:
     """All points when all cases passed, none when one failed; an error leaves score and maximum alone.
 
     A case that failed decides, whatever became of the others: the check could not have passed.
     """
-    own = [verdict for verdict in verdicts if verdict.case.check == name]
-    statuses = {verdict.status for verdict in own}
+    statuses = {case.status for case in cases}
     status: CaseStatus = "failed" if "failed" in statuses else "passed" if statuses == {"passed"} else "error"
     return CheckPart(
         name=name,
         status=status,
         score=worth if status == "passed" else 0,
         max_score=0 if status == "error" else worth,
-        cases=tuple(_case(verdict) for verdict in own),
+        cases=tuple(cases),
     )
 
 
@@ -164,33 +172,7 @@ def _exercise_status(checks: Sequence[CheckPart], findings: Sequence[Finding]) -
     return "error" if "error" in statuses else "passed"
 
 
-def _case(verdict: CaseVerdict) -> CaseRow:
-    return CaseRow(
-        seed=verdict.case.seed,
-        world_size=verdict.case.world_size,
-        sizes=dict(verdict.case.sizes),
-        arguments=dict(verdict.case.arguments),
-        status=verdict.status,
-        detail=clean_text(verdict.detail, _MESSAGE),
-        whole_ranks=verdict.case.whole_ranks,
-        rows=verdict.case.rows,
-        noise=verdict.case.noise,
-        ranks=tuple(RankRow.model_validate(rank, from_attributes=True) for rank in verdict.ranks),
-        work=tuple(_work(rank, work) for rank, work in verdict.work),
-    )
-
-
-def _work(rank: int, work: Work) -> WorkRow:
-    collectives = ((clean_line(made.name, 60), tuple(made.shape)) for made in work.collectives)
-    return WorkRow(
-        rank=rank,
-        flops=work.flops,
-        gradient_rows=tuple(work.gradient_rows),
-        collectives=tuple(collectives),
-    )
-
-
-def _finding(finding: Finding) -> FindingRow:
+def _finding(finding: Finding, sources: Sources) -> FindingRow:
     return FindingRow(
         code=finding.code,
         message=clean_text(finding.message, _MESSAGE),
@@ -198,7 +180,16 @@ def _finding(finding: Finding) -> FindingRow:
         ranks=finding.ranks,
         file=None if finding.file is None else clean_line(finding.file, 500),
         line=finding.line,
+        source=_quoted(sources.get(finding.file or "", ()), finding.line),
     )
+
+
+def _quoted(lines: Sequence[str], line: int | None) -> tuple[tuple[int, str], ...]:
+    """The line and those around it, as (number, text)."""
+    if line is None or not 1 <= line <= len(lines):
+        return ()
+    numbers = range(max(1, line - _AROUND), min(len(lines), line + _AROUND) + 1)
+    return tuple((number, clean_line(lines[number - 1], 200)) for number in numbers)
 
 
 def _output(verdicts: Sequence[CaseVerdict]) -> tuple[OutputRow, ...]:

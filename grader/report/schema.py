@@ -53,13 +53,15 @@ class WorkRow(_Model):
     """What one rank's recorder counted: facts from a process that ran student code.
 
     ``flops`` are those of its matrix products; ``gradient_rows`` the rows of the batch in each gradient of
-    a whole weight; ``collectives`` the operations on the process group, each with its first tensor's shape.
+    a whole weight; ``collectives`` the operations on the process group, each with its first tensor's shape;
+    ``bytes`` those of its own tensor in each of its calls.
     """
 
     rank: int
     flops: int
     gradient_rows: tuple[int, ...]
     collectives: tuple[tuple[str, tuple[int, ...]], ...]
+    bytes: Annotated[int, Field(ge=0)] = 0
 
 
 class DifferenceRow(_Model):
@@ -204,12 +206,27 @@ class Report(_Model):
 
     def to_json(self) -> str:
         """The report as JSON text, with the keys in the order of the schema. ASCII only."""
-        return json.dumps(self.model_dump(mode="json", by_alias=True), indent=2, allow_nan=False) + "\n"
+        return _text(self.model_dump(mode="json", by_alias=True)) + "\n"
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
         """The report in a ``report.json``. Raises pydantic's ValidationError (a ValueError)."""
         return cls.model_validate_json(text)
+
+
+def _text(value: object, margin: str = "") -> str:
+    """JSON with an indent of 2; but a list or an object without others in it is one line: a drawing has a
+    thousand numbers."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(part, dict | list) and part for part in parts):
+        return json.dumps(value, allow_nan=False)
+    inner = margin + "  "
+    if isinstance(value, dict):
+        lines = [f"{inner}{json.dumps(key)}: {_text(part, inner)}" for key, part in value.items()]
+    else:
+        lines = [inner + _text(part, inner) for part in parts]
+    opened, closed = "{}" if isinstance(value, dict) else "[]"
+    return f"{opened}\n" + ",\n".join(lines) + f"\n{margin}{closed}"
 
 
 def exit_status(report: Report) -> int:

@@ -73,6 +73,11 @@ class Communication:
             os.close(self._log)
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         self._count = 0
+        self._write({"began": time.monotonic()})
+
+    def end(self) -> None:
+        """The case is over."""
+        self._write({"ended": time.monotonic()})
 
     def _recorded(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
@@ -80,13 +85,13 @@ class Communication:
             if self._current is not None:  # inside of another operation: that one is the student's
                 return original(*args, **kwargs)
             operation = self._describe(name, _signature(original), args, kwargs)
-            self._write(operation)
+            self._write({**operation, "at": time.monotonic()})
             self._enter(operation)
             try:
                 result = original(*args, **kwargs)
             finally:
                 self._leave()
-            self._write({"done": operation["number"]})
+            self._write({"done": operation["number"], "at": time.monotonic()})
             if result is not None and hasattr(result, "wait"):
                 self._issued[id(result)] = operation
             return result
@@ -98,11 +103,14 @@ class Communication:
             operation = self._issued.pop(id(work), None)
             if self._current is not None or operation is None:
                 return original(work, *args, **kwargs)
+            self._write({"awaited": operation["number"], "at": time.monotonic()})
             self._enter({**operation, "waits": True, **self._place()})
             try:
-                return original(work, *args, **kwargs)
+                result = original(work, *args, **kwargs)
             finally:
                 self._leave()
+            self._write({"done": operation["number"], "at": time.monotonic()})
+            return result
 
         return wait
 

@@ -61,6 +61,7 @@ def main(folder: str) -> NoReturn:
         record = Record(spec["run_id"], index, rank, world_size, spec["limits"]["artifact_mb"])
         with _fewer_files():
             _run_case(lab, lab[case.exercise], case, spec, record, given.get(index))
+        talk.end()
         _flush()
         write(record, workspace.artifacts)
         if record.outcome != "returned":
