@@ -14,6 +14,7 @@ import torch
 from grader.exercises import loader, staff
 from grader.exercises.contract import Case, Exercise, Lab
 from grader.exercises.cuda_stand_in import CudaStandIn
+from grader.exercises.own_modules import OwnModules
 from grader.exercises.work import TakenOut, WorkRecorder
 
 
@@ -39,7 +40,9 @@ class Student:
         self._data = data
         self._contexts = ExitStack()
         self._staff = staff.load_staff_utils(staff_utils)
-        self._utils = staff.utils_for(self._path.parent, self._staff)
+        self._modules = OwnModules(folder, self._sizes(), self._staff)
+        self._modules.install()
+        self._utils = staff.utils_for(folder, self._staff, self._modules)
         self._module: ModuleType | None = None
         self.work: dict[str, Any] | None = None
 
@@ -88,9 +91,9 @@ class Student:
         """Run the file as ``torchrun`` would; returns the operands of its comparisons, by name."""
         operands: dict[str, object] = {}
         self._utils.__dict__["compare_tensors"] = staff.recorded(
-            self._staff.compare_tensors, comparisons, operands
+            self._staff.compare_tensors, comparisons, operands, str(self._path)
         )
-        loader.run_whole_file(self._path, self._utils, self._sizes())
+        loader.run_whole_file(self._path, self._utils, self._sizes(), self._modules.renamed)
         return operands
 
     def _load(self) -> ModuleType:
@@ -104,6 +107,7 @@ class Student:
                 world_size=1,
                 initialise=True,
                 entries=self._entries,
+                renamed=self._modules.renamed,
             )
         return self._module
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 
 from grader.intake.errors import IntakeError, shown
+from grader.module_names import RESERVED
 
 MACOS = "written by macOS"
 HIDDEN = "a hidden file"
@@ -32,10 +32,6 @@ JUNK = {
     ".ruff_cache": CACHE,
 }
 LOGS = frozenset({".log", ".err", ".out", ".txt"})
-RESERVED = frozenset(sys.stdlib_module_names) | {
-    "conftest", "grader", "numpy", "safetensors", "sitecustomize", "torch", "usercustomize",
-}  # fmt: skip
-"""Modules that a file beside the submission would hide from torch, from the grader or from Python itself."""
 
 LONGEST_PART = 255
 LONGEST_PATH = 1000

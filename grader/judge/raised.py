@@ -67,7 +67,7 @@ def _name(error: RaisedError) -> tuple[str, str]:
             f"Python cannot read the file: {_said(error)}{_at(error)}. Nothing of it can run.",
         )
     if kind in _IMPORT:
-        allowed = "Only Python's own library, torch and `utils` can be imported."
+        allowed = "Only Python's own library, torch, `utils` and files that were handed in can be imported."
         return "import-error", f"An import failed: {_said(error)}{_at(error)}. {allowed}"
     if kind in _EXITS:
         return "early-exit", (

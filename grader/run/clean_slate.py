@@ -11,7 +11,9 @@ import os
 import random
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -67,6 +69,7 @@ class CleanSlate:
         self._default_device = torch.get_default_device()
         self._environment = dict(os.environ)
         self._search_path, self._arguments = list(sys.path), list(sys.argv)
+        self._finders = list(sys.meta_path)
         self._modules = dict(sys.modules)
 
     def wipe(self) -> None:
@@ -84,10 +87,16 @@ class CleanSlate:
             os.environ.clear()
             os.environ.update(self._environment)
         sys.path[:], sys.argv[:] = self._search_path, self._arguments
+        sys.meta_path[:] = self._finders
         for name, module in list(sys.modules.items()):
-            new = self._modules.get(name) is not module
-            if new and str(getattr(module, "__file__", None) or "").startswith(self._folder):
+            if self._modules.get(name) is not module and self._is_the_submission_s(module):
                 del sys.modules[name]
+
+    def _is_the_submission_s(self, module: ModuleType) -> bool:
+        places = [vars(module).get("__file__")]
+        with suppress(Exception):  # a student may have put anything there
+            places += vars(module).get("__path__") or []  # a folder without an __init__.py has no file
+        return any(str(place).startswith(self._folder) for place in places)
 
 
 def _restore(namespace: Any, attributes: dict[str, Any]) -> None:

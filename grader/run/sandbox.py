@@ -19,7 +19,7 @@ from pathlib import Path
 import grader
 
 _PACKAGE = Path(grader.__file__).parent
-_SHARED_WITH_SANDBOX = ("__init__.py", "job.py", "lazy_compiler.py", "exercises", "run")
+_SHARED_WITH_SANDBOX = ("__init__.py", "job.py", "lazy_compiler.py", "module_names.py", "exercises", "run")
 _SYSTEM = (
     "/usr",
     "/bin",

@@ -266,13 +266,6 @@ def test_a_syntax_error_names_the_file(load, tmp_path):
     assert error.value.filename == str(tmp_path / "assignment4.py")
 
 
-def test_helpers_beside_the_file_are_found_and_cannot_shadow_torch(load, tmp_path):
-    (tmp_path / "torch.py").write_text("raise RuntimeError('shadowed')")
-    (tmp_path / "my_layers.py").write_text("from utils import check\nrows = 3\n")
-    module = load("import torch\nfrom my_layers import rows, check\nfine = torch.ones(rows).sum().item()\n")
-    assert module.fine == 3.0
-
-
 def test_the_whole_file_runs_as_main_with_its_driver(tmp_path, utils, capsys):
     path = tmp_path / "assignment4.py"
     path.write_text(

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import stat
+import sys
 from pathlib import Path
 
 import pytest
+import torch  # noqa: F401  (what it loads is looked at)
 
+from grader.module_names import RESERVED, STANDARD
 from tests.intake.archives import SOURCE, tar_of, zip_of
 
 FORMS = {
@@ -115,6 +118,21 @@ def test_a_file_that_would_hide_a_module_is_left_out_with_that_reason(intake):
     assert submission.files == ("assignment4.py",)
     assert dict(submission.ignored)["torch.py"] == "its name would hide the module torch"
     assert len(submission.ignored) == len(names)
+
+
+def test_a_file_that_has_the_name_of_a_standard_module_which_torch_starts_without_is_staged(intake):
+    modules = ["profile.py", "statistics.py", "queue.py", "trace.py", "code.py", "test.py"]
+    names = [*modules, "calendar/__init__.py"]
+    submission = intake("a.zip", zip_of({"assignment4.py": SOURCE, **dict.fromkeys(names, b"")}))
+    assert set(submission.files) == {"assignment4.py", *names}
+    assert submission.ignored == ()
+
+
+def test_no_standard_module_s_name_is_kept_out_that_python_and_torch_do_not_load():
+    frozen = {"runpy"}
+    kept_out = {name for name in RESERVED & STANDARD if not name.startswith("_")}
+    assert kept_out - frozen <= sys.modules.keys() | set(sys.builtin_module_names)
+    assert {"random", "os", "sys", "json", "time"} <= kept_out
 
 
 def test_of_two_copies_the_one_nearest_the_top_is_taken_and_the_choice_is_noted(intake):

@@ -9,6 +9,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ CHANGES: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
     "folder": (lambda: os.chdir("/"), os.getcwd),
     "environment": (lambda: os.environ.update(HOME="", RANK="7"), _environment),
     "search path": (lambda: sys.path.insert(0, "/nowhere"), lambda: list(sys.path)),
+    "finders of modules": (lambda: sys.meta_path.insert(0, object()), lambda: list(sys.meta_path)),
     "a collective": (lambda: setattr(dist, "all_reduce", print), lambda: dist.all_reduce),
     "a function": (lambda: setattr(torch, "einsum", print), lambda: torch.einsum),
     "a method": (lambda: setattr(torch.Tensor, "backward", print), lambda: torch.Tensor.backward),
@@ -77,3 +79,16 @@ def test_modules_of_the_submission_are_imported_anew(slate: CleanSlate, tmp_path
     slate.wipe()
     assert "their_helper" not in sys.modules
     assert "json" in sys.modules
+
+
+def test_a_module_that_cannot_say_where_it_is_from_harms_nothing(slate: CleanSlate, tmp_path: Path) -> None:
+    strange, theirs = ModuleType("strange"), ModuleType("theirs")
+    strange.__path__ = 5  # type: ignore[assignment]
+    theirs.__path__ = [str(tmp_path / "theirs")]
+    sys.modules.update(strange=strange, theirs=theirs)
+    try:
+        slate.wipe()
+        assert sys.modules["strange"] is strange
+        assert "theirs" not in sys.modules
+    finally:
+        del sys.modules["strange"]
