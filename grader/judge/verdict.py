@@ -39,7 +39,8 @@ class CaseVerdict:
     """How one case went. ``status`` is ``passed``, ``failed``, or ``error``: the grader could not tell.
 
     ``detail`` says what went wrong in the grader; ``output`` is what the ranks printed, cleaned, and only
-    kept when the case did not pass. ``work`` is what the ranks' recorders counted, where they did.
+    kept when the case did not pass; ``alone`` says that no other case ran in the processes that printed it.
+    ``work`` is what the ranks' recorders counted, where they did.
     """
 
     case: Case
@@ -49,6 +50,7 @@ class CaseVerdict:
     detail: str = ""
     output: tuple[tuple[int, str], ...] = ()
     work: tuple[tuple[int, Work], ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ def judge_case(
         return _error(case, result, f"the judge failed: {error!r}")
     # Where the ranks' communication parted, everything else that is wrong follows from it.
     findings = (parted,) if parted else merge_findings([*failures, *judged.findings])
-    return CaseVerdict(case, "failed", judged.ranks, findings, output=_output(result))
+    return CaseVerdict(
+        case, "failed", judged.ranks, findings, output=_output(result), alone=len(result.job.cases) == 1
+    )
 
 
 def _weigh(
@@ -211,7 +215,14 @@ def _value_findings(case: Case, evidence: Evidence) -> list[Finding]:
 
 def _error(case: Case, result: JobResult, detail: str) -> CaseVerdict:
     ranks = tuple(RankVerdict(rank, "error") for rank in range(case.world_size))
-    return CaseVerdict(case, "error", ranks, detail=clean_text(detail, 1000), output=_output(result))
+    return CaseVerdict(
+        case,
+        "error",
+        ranks,
+        detail=clean_text(detail, 1000),
+        output=_output(result),
+        alone=len(result.job.cases) == 1,
+    )
 
 
 def _output(result: JobResult) -> tuple[tuple[int, str], ...]:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from grader.judge.compare import RankVerdict
-from grader.report.json_file import write_json
+from grader.report.files import write_to
 from grader.report.schema import RankRow, Report
 from tests.report.made import Submission, all_passed, instead, report_on, verdict
 
@@ -38,7 +38,9 @@ def test_the_json_has_the_keys_of_schema_1_and_no_nan():
     assert set(data["submission"]) == {"name", "sha256", "files", "ignored"}
     exercise = data["exercises"][0]
     assert {"name", "title", "status", "score", "max_score", "checks", "findings"} <= set(exercise)
-    assert set(exercise["findings"][0]) == {"code", "message", "check", "ranks", "file", "line"}
+    assert set(exercise["findings"][0]) == {
+        "code", "message", "check", "ranks", "file", "line", "source",
+    }  # fmt: skip
     case = exercise["checks"][0]["cases"][0]
     assert {"seed", "world_size", "sizes", "ranks", "status"} <= set(case)
     assert case["ranks"] == [
@@ -66,7 +68,7 @@ def test_names_that_cannot_be_encoded_are_written():
 def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
     target = tmp_path / "report.json"
     target.write_text("old")
-    write_json(REPORT, target)
+    write_to(target, REPORT.to_json())
     assert Report.from_json(target.read_bytes()) == REPORT
     assert os.listdir(tmp_path) == ["report.json"]
 
@@ -76,11 +78,11 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     target.write_text("old")
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
-        write_json(REPORT, target)
+        write_to(target, REPORT.to_json())
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["report.json"]
 
 
 def test_a_dash_is_standard_output(capsys):
-    write_json(REPORT, "-")
+    write_to("-", REPORT.to_json())
     assert Report.from_json(capsys.readouterr().out) == REPORT
