@@ -19,7 +19,7 @@ _WORDS = {
     "failed": "marks lost",
     "error": "some checks could not be graded; they cost nothing",
 }
-_SPECIAL = re.compile(r"([!-/:-@\[-`{-~])")
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@!$])")
 _WIDTH = 100
 
 

@@ -56,7 +56,7 @@ def test_names_with_underscores_stay_as_they_are() -> None:
     report = report_on(instead(verdict("first", "hidden", "failed", 1)))
     part = report.exercises[0].model_copy(update={"title": "a_b_c <i>*x*</i> | y"})
     text = markdown(report.model_copy(update={"exercises": (part,)}))
-    assert r"## a\_b\_c \<i\>\*x\*\<\/i\> \| y" in text
+    assert r"## a\_b\_c \<i\>\*x\*\</i\> \| y" in text
 
 
 def test_a_finding_has_its_code_place_and_sentence_and_the_report_how_to_replay() -> None:
