@@ -62,6 +62,7 @@ class ClassRun:
     """One run over a class. ``asked`` are the hashes of what each exercise is asked, ``points`` the rubric's
     points by exercise and check with ``points_hash``; ``force`` grades again what is there already.
     ``give_up`` is called when the run ends before its time: whatever is being graded is to end soon.
+    ``beside`` is called with each result when it is kept, also when it was kept by an earlier run.
     ``done`` has what is finished, by student."""
 
     def __init__(
@@ -73,10 +74,11 @@ class ClassRun:
         points_hash: str,
         force: bool = False,
         give_up: Callable[[], None] = lambda: None,
+        beside: Callable[[Stored], None] = lambda stored: None,
     ) -> None:
         self._grade, self._results = grade, results
         self._asked, self._points, self._points_hash = dict(asked), points, points_hash
-        self._force, self._give_up = force, give_up
+        self._force, self._give_up, self._beside = force, give_up, beside
         self.done: dict[str, Finished] = {}
         self._stopped = threading.Event()
 
@@ -112,7 +114,17 @@ class ClassRun:
             sentence = f"The grader failed on {shown(hand_in.file)}: {error!r}. Nothing was kept."
             return Finished(hand_in.student, "graded", "error", 0, 0, sentence=sentence, kept=False)
         in_short = _in_short(stored, how, time.monotonic() - begun, self._worth())
-        return replace(in_short, notes=hand_in.notes)
+        return replace(self._with_beside(stored, in_short), notes=hand_in.notes)
+
+    def _with_beside(self, stored: Stored, in_short: Finished) -> Finished:
+        if self._stopped.is_set():
+            return in_short
+        try:
+            self._beside(stored)
+        except Exception as error:  # a fault of ours, on this one; the result itself is kept
+            sentence = f"The result is kept, but what is made from it could not be written: {error!r}."
+            return replace(in_short, status="error", sentence=sentence)
+        return in_short
 
     def _result(self, hand_in: HandIn, basis: Basis) -> tuple[How, Stored]:
         stored = None if self._force else self._results.load(hand_in.student)

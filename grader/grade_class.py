@@ -17,26 +17,32 @@ from grader.intake.errors import shown
 from grader.intake.hand_ins import Found, find_hand_ins
 from grader.intake.naming import Naming
 from grader.options import Options, UsageError, replay_command
+from grader.report.audience import Audience
 from grader.report.files import write_text
+from grader.report.formats import rendered
 from grader.report.gradebook import gradebook
 from grader.report.schema import Report
-from grader.results import Results, hash_of_points, hashes_of_asked
+from grader.results import Results, Stored, hash_of_points, hashes_of_asked
 from grader.roster import Roster
 from grader.rows import ClassRows, check_heading
 from grader.rubric import Rubric
 from grader.scratch import scratch
+from grader.wanted import KEPT, Wanted, check_for_class
 
 
 @dataclass(frozen=True)
 class ClassOptions:
     """How to grade a class. ``jobs`` submissions at once (0: what the machine bears); ``seed`` is the class's
-    master seed (None: the one of the results that are there, or a new one); ``force`` grades all again."""
+    master seed (None: the one of the results that are there, or a new one); ``force`` grades all again;
+    ``wanted`` are formats to write for each student, as ``audience`` may see them."""
 
     out: Path
     jobs: int = 0
     seed: int | None = None
     force: bool = False
     roster: Roster | None = None
+    wanted: Sequence[Wanted] = ()
+    audience: Audience = "instructor"
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,8 @@ def grade_class(
     of_class: ClassOptions,
     watcher: Watcher,
 ) -> ClassGraded:
-    """Grade every hand-in in ``paths`` and write ``report.json`` for each, and ``gradebook.csv``.
+    """Grade every hand-in in ``paths`` and write ``report.json`` and what is wanted for each, and
+    ``gradebook.csv``.
 
     Raises `grader.intake.IntakeError` when there are none, `UsageError`, `grader.rubric_errors.RubricError`,
     `grader.roster.RosterError`, `grader.run.sandbox.SandboxError`, and OSError when the results cannot be
@@ -74,6 +81,7 @@ def grade_class(
         raise UsageError(
             "--only asks one submission; a class is asked everything (leave out --only or --out)."
         )
+    check_for_class(of_class.wanted, of_class.audience)
     _keep_apart(of_class.out, paths)
     of_class.out.mkdir(parents=True, exist_ok=True)
     with _alone_in(of_class.out), scratch() as unpacked:
@@ -108,6 +116,7 @@ def _graded(
             hash_of_points(rubric),
             of_class.force,
             grader.give_up,
+            lambda stored: _write_wanted(results, stored, of_class),
         )
         try:
             finished = run.run(found.hand_ins, jobs, watcher.finished)
@@ -116,6 +125,14 @@ def _graded(
             text = gradebook(rows.all(run.done), tuple(rubric.exercises), columns)
             write_text(results.folder / "gradebook.csv", text)
     return ClassGraded(finished, rows.not_submitted, rows.not_in_roster)
+
+
+def _write_wanted(results: Results, stored: Stored, of_class: ClassOptions) -> None:
+    if isinstance(stored.outcome, Report):
+        for one in of_class.wanted:
+            if one.made.file != KEPT:  # which is there
+                text = rendered(stored.outcome, one.made, of_class.audience)
+                results.write_beside(stored.student, one.made.file, text)
 
 
 def _keep_apart(out: Path, paths: Sequence[Path]) -> None:

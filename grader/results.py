@@ -24,6 +24,7 @@ from grader.intake.errors import IntakeError
 from grader.intake.folder_source import read_bounded
 from grader.intake.names import junk_in
 from grader.report.files import write_text
+from grader.report.formats import FORMATS
 from grader.report.schema import Report
 from grader.rubric import Rubric
 
@@ -129,14 +130,13 @@ class Results:
             return None
 
     def save(self, stored: Stored) -> None:
-        """Write a result. Raises OSError."""
-        place = self.place(stored.student)
-        if place.is_symlink():
-            raise OSError(f"{place} is a link, and leads out of the results")
+        """Write a result; what was made from an earlier one (see `write_beside`) goes. Raises OSError."""
+        place = self._real_place(stored.student)
         place.mkdir(parents=True, exist_ok=True)
-        for partial in place.glob(".*.partial"):  # of a run that was killed
+        made = (place / made.file for made in FORMATS.values() if made.file != "report.json")
+        for old in (*place.glob(".*.partial"), *made):  # the partial ones are of a run that was killed
             with contextlib.suppress(OSError):
-                partial.unlink()
+                old.unlink()
         refused = stored.outcome if isinstance(stored.outcome, Refused) else None
         digest = None
         if isinstance(stored.outcome, Report):
@@ -156,6 +156,16 @@ class Results:
         if refused:
             with contextlib.suppress(OSError):
                 (place / "report.json").unlink()  # of an earlier hand-in
+
+    def write_beside(self, student: str, name: str, text: str) -> None:
+        """Write a file that is made from the student's result. Raises OSError."""
+        write_text(self._real_place(student) / name, text)
+
+    def _real_place(self, student: str) -> Path:
+        place = self.place(student)
+        if place.is_symlink():
+            raise OSError(f"{place} is a link, and leads out of the results")
+        return place
 
 
 def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -> dict[str, str]:

@@ -97,6 +97,12 @@ def test_without_a_sandbox_the_report_says_so(tmp_path: Path) -> None:
         (["reference/assignment4.py", "--only", "no_such_exercise"], "no_such_exercise"),
         (["reference/assignment4.py", "--device", "cuda"], "GPU"),
         (["reference/assignment4.py", "--json", "no/such/folder/report.json"], "no/such/folder"),
+        (["reference/assignment4.py", "--format", "pdf"], "There is no format pdf. The formats are json, md"),
+        (["reference/assignment4.py", "--format", "md="], "names no file"),
+        (["reference/assignment4.py", "--format", "junit=no/such/folder/x.xml"], "no/such/folder"),
+        (["reference/assignment4.py", "--format", "md=-", "--json", "-"], "Two formats would go to standard"),
+        (["reference/assignment4.py", "--format", "md", "--format", "junit=report.md"], "report.md"),
+        (["reference/assignment4.py", "--audience", "everybody"], "everybody"),
     ],
 )
 def test_wrong_usage_ends_with_status_2_and_a_sentence(

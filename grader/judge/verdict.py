@@ -41,8 +41,9 @@ class CaseVerdict:
     """How one case went. ``status`` is ``passed``, ``failed``, or ``error``: the grader could not tell.
 
     ``detail`` says what went wrong in the grader; ``output`` is what the ranks printed, cleaned, and only
-    kept when the case did not pass. ``work`` is what the ranks' recorders counted, where they did, and
-    ``timeline`` when they communicated; ``differences`` are drawings of values that are not right.
+    kept when the case did not pass; ``alone`` says that no other case ran in the processes that printed it.
+    ``work`` is what the ranks' recorders counted, where they did, and ``timeline`` when they communicated;
+    ``differences`` are drawings of values that are not right.
     """
 
     case: Case
@@ -54,6 +55,7 @@ class CaseVerdict:
     work: tuple[tuple[int, Work], ...] = ()
     timeline: tuple[Timeline, ...] = ()
     differences: tuple[Difference, ...] = ()
+    alone: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ def judge_case(
         output=_output(result),
         timeline=communicated,
         differences=drawn,
+        alone=len(result.job.cases) == 1,
     )
 
 
@@ -226,7 +229,14 @@ def _value_findings(case: Case, evidence: Evidence) -> list[Finding]:
 
 def _error(case: Case, result: JobResult, detail: str) -> CaseVerdict:
     ranks = tuple(RankVerdict(rank, "error") for rank in range(case.world_size))
-    return CaseVerdict(case, "error", ranks, detail=clean_text(detail, 1000), output=_output(result))
+    return CaseVerdict(
+        case,
+        "error",
+        ranks,
+        detail=clean_text(detail, 1000),
+        output=_output(result),
+        alone=len(result.job.cases) == 1,
+    )
 
 
 def _output(result: JobResult) -> tuple[tuple[int, str], ...]:

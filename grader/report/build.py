@@ -196,8 +196,17 @@ def _output(verdicts: Sequence[CaseVerdict]) -> tuple[OutputRow, ...]:
     """What the ranks printed in the first case that did not pass and printed anything."""
     for verdict in verdicts:
         if verdict.status != "passed" and verdict.output:
+            check = verdict.case.check
+            cases = [other for other in verdicts if other.case.check == check]
+            place = next(number for number, other in enumerate(cases) if other is verdict)
             return tuple(
-                OutputRow(rank=rank, text=clean_text(text, _OUTPUT)) for rank, text in verdict.output
+                OutputRow(
+                    rank=rank,
+                    text=clean_text(text, _OUTPUT),
+                    check=check,
+                    case=place if verdict.alone else None,
+                )
+                for rank, text in verdict.output
             )
     return ()
 

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from pathlib import Path
+
+STANDARD_OUTPUT = "-"
+
+
+def write_to(target: str | Path, text: str) -> None:
+    """`write_text`, or to standard output for ``-``, UTF-8 there too. Raises OSError."""
+    if str(target) != STANDARD_OUTPUT:
+        write_text(Path(target), text)
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
 
 
 def write_text(path: Path, text: str) -> None:

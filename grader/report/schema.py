@@ -117,6 +117,8 @@ class TheoryRow(_Model):
 class CaseRow(_Model):
     """One case. ``sizes`` are the constants that were replaced; ``detail`` says why it is an error.
 
+    In a report for students a hidden case has a ``seed`` of null, no numbers, and neither work nor times.
+
     ``whole_ranks`` had all of the data that was withheld from the others; ``rows`` are the rows of each rank,
     where the submission cuts up the batch in its own way; ``noise``: wrong numbers stood where data was
     withheld, in place of NaN. ``differences`` are there where ranks returned
@@ -124,7 +126,7 @@ class CaseRow(_Model):
     ``theory`` where the work was measured.
     """
 
-    seed: int
+    seed: int | None
     world_size: int
     sizes: dict[str, int]
     arguments: dict[str, int] = {}
@@ -163,10 +165,16 @@ class FindingRow(_Model):
 
 
 class OutputRow(_Model):
-    """The beginning and the end of what one rank printed."""
+    """The beginning and the end of what one rank printed.
+
+    It printed that in case number ``case`` (from 0) of ``check``; null where other cases ran in the same
+    process, or where it is not known.
+    """
 
     rank: int
     text: str
+    check: str = ""
+    case: Annotated[int, Field(ge=0)] | None = None
 
 
 class ExercisePart(_Model):
@@ -185,7 +193,8 @@ class ExercisePart(_Model):
 class Report(_Model):
     """Everything about one graded submission.
 
-    ``seed`` is the master seed from which the hidden cases were drawn; ``command`` grades the same again.
+    ``seed`` is the master seed from which the hidden cases were drawn; ``command`` grades the same again. A
+    report for students (`grader.report.audience`) has null and an empty text there.
     ``machine`` is what it ran on; ``seconds`` is wall time. ``notes`` are sentences for the reader.
     """
 
@@ -199,7 +208,7 @@ class Report(_Model):
     sandbox: str
     launcher: str
     device: str
-    seed: int
+    seed: int | None
     command: str
     notes: tuple[str, ...] = ()
     seconds: float

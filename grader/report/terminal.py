@@ -6,8 +6,6 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from rich import box
@@ -16,7 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.report.schema import ExercisePart, FindingRow, Report
+from grader.report.causes import causes, place, why_error
+from grader.report.schema import ExercisePart, Report
 
 _STYLES = {"passed": "green", "failed": "red", "missing": "red", "error": "yellow", "skipped": "dim"}
 _MARKS = {"passed": "✓", "failed": "✗", "error": "!"}
@@ -24,7 +23,8 @@ _ASCII_MARKS = {"passed": "ok", "failed": "x", "error": "!"}
 
 
 def render_terminal(report: Report, ascii_only: bool = False) -> RenderableType:
-    """A table of exercises and checks, the findings below it, the total, and how to grade it again.
+    """A table of exercises and checks, the findings below it, the total, and how to grade it again where the
+    report tells.
 
     No text of the report is read as markup.
     """
@@ -34,7 +34,10 @@ def render_terminal(report: Report, ascii_only: bool = False) -> RenderableType:
     parts.append(Text(""))
     parts.append(_total(report))
     parts.extend(Text(f"Note: {note}", style="yellow") for note in report.notes)
-    parts.append(Text(f"To grade this again exactly so (seed {report.seed}): {report.command}", style="dim"))
+    if report.command:
+        parts.append(
+            Text(f"To grade this again exactly so (seed {report.seed}): {report.command}", style="dim")
+        )
     return Group(*parts)
 
 
@@ -98,53 +101,20 @@ def _largest(exercise: ExercisePart) -> Text:
     return Text(f"{max(found):.1e}" if found else "-")
 
 
-@dataclass(frozen=True)
-class _Cause:
-    """A finding, once for all of the checks in which it was seen."""
-
-    finding: FindingRow
-    checks: tuple[str, ...]
-    ranks: tuple[int, ...]
-
-
-def _causes(findings: Sequence[FindingRow]) -> list[_Cause]:
-    """Findings of several checks with one code and place are one cause, told once in the first's words."""
-    groups: dict[tuple[str, str | None, int | None], list[FindingRow]] = {}
-    for finding in findings:
-        groups.setdefault((finding.code, finding.file, finding.line), []).append(finding)
-    return [
-        _Cause(
-            group[0],
-            tuple(dict.fromkeys(finding.check for finding in group)),
-            tuple(sorted({rank for finding in group for rank in finding.ranks})),
-        )
-        for group in groups.values()
-    ]
-
-
 def _exercise_findings(exercise: ExercisePart) -> list[RenderableType]:
     """The exercise's name and a paragraph for each cause; errors of the grader are told as such."""
     paragraphs: list[RenderableType] = []
-    for cause in _causes(exercise.findings):
-        head = Text.assemble((cause.finding.code, "bold red"), "  ", (_place(cause), "dim"))
+    for cause in causes(exercise.findings):
+        head = Text.assemble((cause.finding.code, "bold red"), "  ", (place(cause), "dim"))
         paragraphs += [
             Padding(head, (0, 0, 0, 2), expand=False),
             Padding(Text(cause.finding.message), (0, 0, 0, 4), expand=False),
         ]
     for check in exercise.checks:
         if check.status == "error":
-            why = next((case.detail for case in check.cases if case.detail), "it was not carried out")
-            text = f"{check.name} could not be graded, and costs nothing: {why}"
+            text = f"{check.name} could not be graded, and costs nothing: {why_error(check)}"
             paragraphs.append(Padding(Text(text, style="yellow"), (0, 0, 0, 2), expand=False))
     return [Text(""), Text(exercise.title, style="bold"), *paragraphs] if paragraphs else []
-
-
-def _place(cause: _Cause) -> str:
-    where = cause.finding.file or ""
-    if where and cause.finding.line:
-        where += f":{cause.finding.line}"
-    ranks = f"rank{'s' * (len(cause.ranks) > 1)} {', '.join(map(str, cause.ranks))}" if cause.ranks else ""
-    return " · ".join(part for part in (where, ", ".join(cause.checks), ranks) if part)
 
 
 def _total(report: Report) -> Text:

@@ -178,6 +178,9 @@ def test_what_a_failed_case_printed_is_kept_without_control_characters():
     loud = replace(result.ranks[1], output="\x1b[31mred\x1b[0m\x07 text\r\nnext \ud800")
     verdict = judge(CASE, replace(result, ranks=(result.ranks[0], loud)))
     assert verdict.output == ((0, "rank 0 says hello"), (1, "red text\nnext \N{REPLACEMENT CHARACTER}"))
+    assert verdict.alone
+    company = replace(result, job=replace(result.job, cases=(CASE, replace(CASE, check="hidden"))))
+    assert not judge(CASE, company).alone  # the other case may have printed it
 
 
 def test_the_staff_comparison_prints_nothing(capfd):

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from grader.judge.compare import RankVerdict
-from grader.report.json_file import write_json
+from grader.report.files import write_to
 from grader.report.schema import RankRow, Report
 from tests.report.made import Submission, all_passed, instead, report_on, verdict
 
@@ -66,7 +66,7 @@ def test_names_that_cannot_be_encoded_are_written():
 def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path):
     target = tmp_path / "report.json"
     target.write_text("old")
-    write_json(REPORT, target)
+    write_to(target, REPORT.to_json())
     assert Report.from_json(target.read_bytes()) == REPORT
     assert os.listdir(tmp_path) == ["report.json"]
 
@@ -76,11 +76,11 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     target.write_text("old")
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
-        write_json(REPORT, target)
+        write_to(target, REPORT.to_json())
     assert target.read_text() == "old"
     assert os.listdir(tmp_path) == ["report.json"]
 
 
 def test_a_dash_is_standard_output(capsys):
-    write_json(REPORT, "-")
+    write_to("-", REPORT.to_json())
     assert Report.from_json(capsys.readouterr().out) == REPORT

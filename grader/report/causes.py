@@ -1,0 +1,54 @@
+"""Findings as a reader wants them: each cause once, with the place where it was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from grader.report.schema import CheckPart, FindingRow
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A finding, once for all of the checks in which it was seen."""
+
+    finding: FindingRow
+    checks: tuple[str, ...]
+    ranks: tuple[int, ...]
+
+
+def causes(findings: Sequence[FindingRow]) -> list[Cause]:
+    """Findings of several checks with one code and place are one cause, told once in the first's words."""
+    groups: dict[tuple[str, str | None, int | None], list[FindingRow]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.file, finding.line), []).append(finding)
+    return [
+        Cause(
+            group[0],
+            tuple(dict.fromkeys(finding.check for finding in group)),
+            tuple(sorted({rank for finding in group for rank in finding.ranks})),
+        )
+        for group in groups.values()
+    ]
+
+
+def line_of(finding: FindingRow) -> str:
+    """``assignment4.py:88``, or as much of it as is known."""
+    where = finding.file or ""
+    return f"{where}:{finding.line}" if where and finding.line else where
+
+
+def named_ranks(ranks: Sequence[int]) -> str:
+    """``rank 0``, ``ranks 0, 1``, or nothing."""
+    return f"rank{'s' * (len(ranks) > 1)} {', '.join(map(str, ranks))}" if ranks else ""
+
+
+def place(cause: Cause) -> str:
+    """Where a cause was seen: line, checks and ranks."""
+    parts = (line_of(cause.finding), ", ".join(cause.checks), named_ranks(cause.ranks))
+    return " · ".join(part for part in parts if part)
+
+
+def why_error(check: CheckPart) -> str:
+    """Why a check is an error, in the grader's words."""
+    return next((case.detail for case in check.cases if case.detail), "it was not carried out")
