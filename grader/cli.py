@@ -16,6 +16,7 @@ from grader.progress import shown_progress
 
 if TYPE_CHECKING:
     from grader.options import Options
+    from grader.platforms import Exported
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -89,6 +90,15 @@ def check(
     jobs: Annotated[int, typer.Option(min=0, help="Submissions at once (0: what the machine bears).")] = 0,
     force: Annotated[bool, typer.Option(help="Grade again what is graded already.")] = False,
     roster: Annotated[Path | None, typer.Option(help="CSV with a row for each student of the class.")] = None,
+    canvas: Annotated[
+        Path | None, typer.Option(help="Gradebook exported by Canvas: filled in as DIR/canvas.csv.")
+    ] = None,
+    canvas_column: Annotated[
+        str | None, typer.Option(help="Title or id of the assignment there, if there are several.")
+    ] = None,
+    moodle: Annotated[
+        Path | None, typer.Option(help="Moodle's offline worksheet: filled in as DIR/moodle.csv.")
+    ] = None,
     course: CourseOption = None,
 ) -> None:
     """Grade a submission, or with --out a class.
@@ -99,6 +109,7 @@ def check(
     from grader.check import check as check_submission
     from grader.intake import IntakeError
     from grader.options import Options, UsageError
+    from grader.platforms import Exported
     from grader.report.json_file import write_json
     from grader.report.schema import exit_status
     from grader.report.terminal import print_report
@@ -114,10 +125,13 @@ def check(
         launcher=launcher.value,
     )
     if out is not None:
-        _check_class(paths, options, seed, out, jobs, force, roster, course, json)
-    if len(paths) > 1 or force or jobs or roster:
+        exported = Exported(canvas, canvas_column, moodle)
+        _check_class(paths, options, seed, out, jobs, force, roster, exported, course, json)
+    if len(paths) > 1 or force or jobs or roster or canvas or canvas_column or moodle:
         _stop(
-            "Several paths, --jobs, --force and --roster are for a class: say where with --out.", WRONG_USAGE
+            "Several paths, --jobs, --force, --roster, --canvas and --moodle are for a class: say where with "
+            "--out.",
+            WRONG_USAGE,
         )
     (path,) = paths
     if json not in (None, "-") and not Path(json).parent.is_dir():
@@ -154,6 +168,7 @@ def _check_class(
     jobs: int,
     force: bool,
     roster: Path | None,
+    exported: Exported,
     course: Path | None,
     json: str | None,
 ) -> NoReturn:
@@ -161,6 +176,7 @@ def _check_class(
     from grader.intake import IntakeError
     from grader.intake.errors import shown
     from grader.options import UsageError
+    from grader.platforms import load_platforms
     from grader.progress import shown_class
     from grader.report.summary import summary
     from grader.roster import RosterError, load_roster
@@ -173,7 +189,8 @@ def _check_class(
     try:
         folder = _course(course)
         rubric = load_rubric(folder.rubric_path)
-        of_class = ClassOptions(out, jobs, seed, force, load_roster(roster) if roster else None)
+        people = load_roster(roster) if roster else None
+        of_class = ClassOptions(out, jobs, seed, force, people, load_platforms(exported, out))
         with shown_class() as watcher:
             graded = grade_class(paths, folder, rubric, options, of_class, watcher)
     except (CourseError, RubricError, RosterError, IntakeError, UsageError) as error:
@@ -190,6 +207,8 @@ def _check_class(
         names = ", ".join(shown(student) for student in graded.not_in_roster)
         print(f"\nNot to be found in the roster, or twice: {names}")
     print(f"\n{out / 'gradebook.csv'} has a row for each student.")
+    for sentence in graded.told:
+        print(sentence)
     failed = any(one.status == "error" for one in graded.finished)
     raise typer.Exit(GRADER_FAILED if failed else 0)
 
