@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 from grader import grade_class as grading
 from grader.cli import app
 from grader.report.schema import Report
+from grader.results import Results
 from tests.grading import COURSE
 from tests.intake.archives import zip_of
 from tests.report.made import instead, report_on, verdict
@@ -101,6 +102,11 @@ def test_the_instructors_own_file_is_not_written_over(folder: Path, option: str)
     done = check(folder, option, out / name)
     assert done.exit_code == 2 and "is where the filled file is written" in done.stderr
     assert (out / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["canvas.csv", "Moodle.csv"])
+def test_a_students_folder_is_never_in_the_place_of_a_filled_file(tmp_path: Path, name: str) -> None:
+    assert Results(tmp_path).place(name).name.casefold() != name.casefold()
 
 
 def test_the_options_are_for_a_class(folder: Path) -> None:

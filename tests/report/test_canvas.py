@@ -162,6 +162,13 @@ def test_without_one_column_to_fill_the_columns_are_listed(wanted: str | None) -
         read_canvas(SEVERAL, wanted)
 
 
+def test_a_title_that_canvas_takes_for_a_total_is_no_column_to_fill() -> None:
+    content = export("Student,ID,Section,Final Score essay (60),Lab (61)", "Ann,1,,,")
+    assert read_canvas(content).column == 4
+    with pytest.raises(SheetError, match="No column that may be filled"):
+        read_canvas(content, "60")
+
+
 def test_two_columns_of_one_title_are_not_told_apart_by_it() -> None:
     with pytest.raises(SheetError, match="More than one column"):
         read_canvas(SEVERAL.replace(b";(read only);5", b";;5"), "Lab 4")
