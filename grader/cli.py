@@ -101,6 +101,15 @@ def check(
     jobs: Annotated[int, typer.Option(min=0, help="Submissions at once (0: what the machine bears).")] = 0,
     force: Annotated[bool, typer.Option(help="Grade again what is graded already.")] = False,
     roster: Annotated[Path | None, typer.Option(help="CSV with a row for each student of the class.")] = None,
+    canvas: Annotated[
+        Path | None, typer.Option(help="Gradebook exported by Canvas: filled in as DIR/canvas.csv.")
+    ] = None,
+    canvas_column: Annotated[
+        str | None, typer.Option(help="Title or id of the assignment there, if there are several.")
+    ] = None,
+    moodle: Annotated[
+        Path | None, typer.Option(help="Moodle's offline worksheet: filled in as DIR/moodle.csv.")
+    ] = None,
     course: CourseOption = None,
 ) -> None:
     """Grade a submission, or with --out a class.
@@ -110,6 +119,7 @@ def check(
     """
     from grader.cli_check import Asked, check_class, check_one
     from grader.options import Options
+    from grader.platforms import Exported
 
     options = Options(
         seed=secrets.randbelow(2**31) if seed is None else seed,
@@ -118,7 +128,11 @@ def check(
         sandbox=sandbox.value,
         launcher=launcher.value,
     )
-    asked = Asked(paths, options, seed, out, jobs, force, roster, course, json, format or [], audience.value)
+    exported = Exported(canvas, canvas_column, moodle)
+    formats = format or []
+    asked = Asked(
+        paths, options, seed, out, jobs, force, roster, exported, course, json, formats, audience.value
+    )
     if out is not None:
         check_class(asked, out)
     check_one(asked)

@@ -18,6 +18,7 @@ from grader.grade_class import ClassGraded, ClassOptions, grade_class
 from grader.intake import IntakeError
 from grader.intake.errors import shown
 from grader.options import Options, UsageError
+from grader.platforms import Exported, load_platforms
 from grader.progress import shown_class, shown_progress
 from grader.report.audience import Audience, for_audience
 from grader.report.github import log_guard
@@ -43,6 +44,7 @@ class Asked:
     jobs: int
     force: bool
     roster: Path | None
+    exported: Exported
     course: Path | None
     json: str | None
     formats: list[str]
@@ -51,9 +53,11 @@ class Asked:
 
 def check_one(asked: Asked) -> NoReturn:
     """Grade one submission, print its report and write the formats; ends the command."""
-    if len(asked.paths) > 1 or asked.force or asked.jobs or asked.roster:
+    if len(asked.paths) > 1 or asked.force or asked.jobs or asked.roster or asked.exported != Exported():
         stop(
-            "Several paths, --jobs, --force and --roster are for a class: say where with --out.", WRONG_USAGE
+            "Several paths, --jobs, --force, --roster, --canvas and --moodle are for a class: say where with "
+            "--out.",
+            WRONG_USAGE,
         )
     (path,) = asked.paths
     try:
@@ -86,8 +90,9 @@ def check_class(asked: Asked, out: Path) -> NoReturn:
         folder = course_folder(asked.course)
         rubric = load_rubric(folder.rubric_path)
         roster = load_roster(asked.roster) if asked.roster else None
+        platforms = load_platforms(asked.exported, out)
         of_class = ClassOptions(
-            out, asked.jobs, asked.seed, asked.force, roster, wanted=wanted, audience=asked.audience
+            out, asked.jobs, asked.seed, asked.force, roster, wanted, asked.audience, platforms
         )
         with _no_commands():
             with shown_class() as watcher:
@@ -112,6 +117,8 @@ def _print_class(graded: ClassGraded, out: Path) -> None:
         names = ", ".join(shown(student) for student in graded.not_in_roster)
         print(f"\nNot to be found in the roster, or twice: {names}")
     print(f"\n{out / 'gradebook.csv'} has a row for each student.")
+    for sentence in graded.told:
+        print(sentence)
 
 
 @contextmanager

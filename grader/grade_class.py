@@ -17,6 +17,7 @@ from grader.intake.errors import shown
 from grader.intake.hand_ins import Found, find_hand_ins
 from grader.intake.naming import Naming
 from grader.options import Options, UsageError, replay_command
+from grader.platforms import Platforms
 from grader.report.audience import Audience
 from grader.report.files import write_text
 from grader.report.formats import rendered
@@ -34,7 +35,8 @@ from grader.wanted import KEPT, Wanted, check_for_class
 class ClassOptions:
     """How to grade a class. ``jobs`` submissions at once (0: what the machine bears); ``seed`` is the class's
     master seed (None: the one of the results that are there, or a new one); ``force`` grades all again;
-    ``wanted`` are formats to write for each student, as ``audience`` may see them."""
+    ``wanted`` are formats to write for each student, as ``audience`` may see them; ``platforms`` has the
+    files of learning platforms that are to be filled in."""
 
     out: Path
     jobs: int = 0
@@ -43,6 +45,7 @@ class ClassOptions:
     roster: Roster | None = None
     wanted: Sequence[Wanted] = ()
     audience: Audience = "instructor"
+    platforms: Platforms | None = None
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,13 @@ class Watcher:
 
 @dataclass(frozen=True)
 class ClassGraded:
-    """``not_submitted`` of the roster handed nothing in; ``not_in_roster`` did, and are not found there."""
+    """``not_submitted`` of the roster handed nothing in; ``not_in_roster`` did, and are not found there.
+    ``told`` are sentences about the platforms' files."""
 
     finished: Sequence[Finished]
     not_submitted: int
     not_in_roster: Sequence[str]
+    told: Sequence[str] = ()
 
 
 def grade_class(
@@ -118,13 +123,17 @@ def _graded(
             grader.give_up,
             lambda stored: _write_wanted(results, stored, of_class),
         )
+        told: Sequence[str] = ()
         try:
             finished = run.run(found.hand_ins, jobs, watcher.finished)
         finally:
             columns = of_class.roster.columns if of_class.roster else ()
-            text = gradebook(rows.all(run.done), tuple(rubric.exercises), columns)
+            students = tuple(rows.all(run.done))
+            text = gradebook(students, tuple(rubric.exercises), columns)
             write_text(results.folder / "gradebook.csv", text)
-    return ClassGraded(finished, rows.not_submitted, rows.not_in_roster)
+            if of_class.platforms is not None:
+                told = of_class.platforms.write(results.folder, students, Naming(rubric.class_.names))
+    return ClassGraded(finished, rows.not_submitted, rows.not_in_roster, told)
 
 
 def _write_wanted(results: Results, stored: Stored, of_class: ClassOptions) -> None:

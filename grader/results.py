@@ -35,6 +35,7 @@ _LARGEST_READ = 64 << 20  # bytes, of a file of ours
 _UNUSABLE = (OSError, IntakeError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _PLAIN = re.compile(r"[^\w.@+ -]", re.ASCII)
 _LONGEST = 80
+_OURS = ("", "class.json", "gradebook.csv", "canvas.csv", "moodle.csv")  # no student's folder
 _CHECKS_OF_HIDDEN = {"hidden", "input_gradient"}  # those that ask hidden cases (see `grader.cases`)
 
 
@@ -93,7 +94,7 @@ class Results:
     def place(self, student: str) -> Path:
         """The student's folder. Names that lead elsewhere, or are too long, get a safe one of their own."""
         plain = _PLAIN.sub("_", student).strip(" .")[:_LONGEST]
-        reserved = plain.casefold() in ("", "class.json", "gradebook.csv") or _LIKE_A_SAFE_ONE.search(plain)
+        reserved = plain.casefold() in _OURS or _LIKE_A_SAFE_ONE.search(plain)
         if plain != student or reserved:
             digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
             plain = f"{plain}-{digest[:16]}"

@@ -35,15 +35,16 @@ class Roster:
     def row_of(self, student: str) -> int | None:
         """The row of a student as a hand-in names it: by a whole cell, or by most of the pieces (a name, an
         id) between its underscores. None where no row fits, or two fit as well."""
-        if whole := self._of(student):
+        if whole := self.rows_of(student):
             return min(whole) if len(whole) == 1 else None
         return self._best(student.split("_"))
 
-    def _of(self, text: str) -> set[int]:
+    def rows_of(self, text: str) -> set[int]:
+        """The rows that have ``text`` as a whole cell."""
         return {number for key in _keys(text) for number in self._rows_of.get(key, ())}
 
     def _best(self, pieces: Sequence[str]) -> int | None:
-        hits = Counter(number for piece in set(pieces) for number in self._of(piece))
+        hits = Counter(number for piece in set(pieces) for number in self.rows_of(piece))
         (first, most), (_, next_most) = (*hits.most_common(2), (-1, 0), (-1, 0))[:2]
         return first if most > next_most else None
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from grader.batch import Finished
 from grader.intake.attempts import HandIn
 from grader.intake.errors import shown
-from grader.report.gradebook import Row
+from grader.report.gradebook import NOT_SUBMITTED, Row
+from grader.report.worst import worst_sentence
 from grader.results import Refused, Results, Stored
 from grader.roster import Roster, RosterError
 from grader.rubric import Rubric
@@ -36,7 +37,7 @@ class ClassRows:
             if number not in self._there:
                 self.not_submitted += 1
                 zeros = dict.fromkeys(self._rubric.exercises, 0.0)
-                yield Row(cells[0], "not submitted", 0, self._rubric.max_score, zeros, of_roster=cells)
+                yield Row(cells[0], NOT_SUBMITTED, 0, self._rubric.max_score, zeros, of_roster=cells)
 
     def _row(self, hand_in: HandIn, finished: Finished | None) -> Row:
         if finished is not None and not finished.kept:
@@ -76,6 +77,8 @@ class ClassRows:
             outcome.submission.sha256,
             stored.graded_at,
             (*outcome.notes, *more),
+            max_scores={part.name: part.max_score for part in outcome.exercises if part.max_score},
+            worst=worst_sentence(outcome),
         )
 
     def _of_roster(self, row: Row) -> Row:

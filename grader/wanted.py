@@ -13,6 +13,7 @@ from grader.report.formats import FORMATS, Format, rendered
 from grader.report.schema import Report
 
 KEPT = "report.json"  # of a class: what a result is taken up again from
+_FILLED_IN = ("canvas", "moodle")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,11 @@ def wanted_formats(texts: Iterable[str], json: str | None = None) -> tuple[Wante
 
 def _wanted(text: str) -> Wanted:
     name, named, file = text.partition("=")
+    if name in _FILLED_IN:
+        raise UsageError(
+            f"The file for {name.capitalize()} is the one that it exported, filled in: name that with "
+            f"--{name} EXPORTED.csv, for a class (--out)."
+        )
     if name not in FORMATS:
         raise UsageError(f"There is no format {name}. The formats are {', '.join(FORMATS)}.")
     if named and not file:

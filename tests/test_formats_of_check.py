@@ -181,6 +181,7 @@ def test_a_file_that_cannot_be_written_costs_nobody_the_result(hand_ins: Path, t
         (["--format", "md=-"], "leave out =-"),
         (["--format", "json", "--audience", "student"], "always the instructor's"),
         (["--format", "pdf"], "There is no format pdf"),
+        (["--format", "canvas"], "--canvas EXPORTED.csv"),
         (["--json", "x.json"], "--json is for one submission"),
     ],
 )

@@ -21,14 +21,19 @@ def write_to(target: str | Path, text: str) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file, UTF-8. It is replaced in one step: a reader, or a run that is interrupted, finds the
-    whole old one or the whole new one. Its folder must exist. Raises OSError."""
+    """`write_bytes` of text in UTF-8."""
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file. It is replaced in one step: a reader, or a run that is interrupted, finds the whole old
+    one or the whole new one. Its folder must exist. Raises OSError."""
     partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     try:
         # Created anew with the permissions that the user's umask gives, unlike those of tempfile.
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with open(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        with open(descriptor, "wb") as file:
+            file.write(content)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)

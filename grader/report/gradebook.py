@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # also the wide forms of East Asian keyboards
+NOT_SUBMITTED = "not submitted"  # the status of who is in the roster and handed nothing in
 
 
 @dataclass(frozen=True)
 class Row:
     """One student. ``scores`` are by exercise; one that is not there was not graded, which is no zero, and
-    neither is a ``score`` of None."""
+    neither is a ``score`` of None. ``worst`` is the sentence of the finding that most of the checks have."""
 
     student: str
     status: str
@@ -25,6 +26,13 @@ class Row:
     graded_at: str = ""
     notes: Sequence[str] = ()
     of_roster: Sequence[str] = ()
+    max_scores: Mapping[str, float] = field(default_factory=dict)
+    worst: str = ""
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether the score is one: the grader did its work, and there was something to grade."""
+        return self.status in ("passed", "failed") and self.score is not None
 
 
 def gradebook(rows: Iterable[Row], exercises: Sequence[str], roster_columns: Sequence[str] = ()) -> str:
@@ -35,33 +43,33 @@ def gradebook(rows: Iterable[Row], exercises: Sequence[str], roster_columns: Seq
     text = io.StringIO()
     writer = csv.writer(text)  # lines end as RFC 4180 has it
     kept = ("student", "status", "score", "max_score", *exercises, "file", "sha256", "graded_at", "notes")
-    writer.writerow([*map(_inert, roster_columns), *kept])
+    writer.writerow([*map(inert, roster_columns), *kept])
     for row in rows:
-        scores = [_number(row.scores[name]) if name in row.scores else "" for name in exercises]
-        texts = [
-            _inert(cell) for cell in (*row.of_roster, *[""] * (len(roster_columns) - len(row.of_roster)))
-        ]
+        scores = [number(row.scores[name]) if name in row.scores else "" for name in exercises]
+        texts = [inert(cell) for cell in (*row.of_roster, *[""] * (len(roster_columns) - len(row.of_roster)))]
         writer.writerow(
             [
                 *texts,
-                _inert(row.student),
-                _inert(row.status),
-                "" if row.score is None else _number(row.score),
-                _number(row.max_score),
+                inert(row.student),
+                inert(row.status),
+                "" if row.score is None else number(row.score),
+                number(row.max_score),
                 *scores,
-                _inert(row.file),
+                inert(row.file),
                 row.sha256,
                 row.graded_at,
-                _inert(" ".join(row.notes)),
+                inert(" ".join(row.notes)),
             ]
         )
     return text.getvalue()
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
+    """``text`` with an apostrophe in front where a spreadsheet would take it for a formula."""
     begins_oddly = text.startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA)
     return f"'{text}" if begins_oddly else text
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Points as people write them: at most six decimals, and no zeros behind them."""
     return f"{value:.6f}".rstrip("0").rstrip(".")
