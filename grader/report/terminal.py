@@ -17,18 +17,19 @@ from rich.text import Text
 from grader.report.causes import causes, place, why_error
 from grader.report.schema import ExercisePart, Report
 
+_WIDE = 100  # columns of a terminal that has room for whole headings
 _STYLES = {"passed": "green", "failed": "red", "missing": "red", "error": "yellow", "skipped": "dim"}
 _MARKS = {"passed": "✓", "failed": "✗", "error": "!"}
 _ASCII_MARKS = {"passed": "ok", "failed": "x", "error": "!"}
 
 
-def render_terminal(report: Report, ascii_only: bool = False) -> RenderableType:
+def render_terminal(report: Report, ascii_only: bool = False, narrow: bool = False) -> RenderableType:
     """A table of exercises and checks, the findings below it, the total, and how to grade it again where the
     report tells.
 
     No text of the report is read as markup.
     """
-    parts: list[RenderableType] = [_table(report, _ASCII_MARKS if ascii_only else _MARKS, ascii_only)]
+    parts: list[RenderableType] = [_table(report, _ASCII_MARKS if ascii_only else _MARKS, ascii_only, narrow)]
     for exercise in report.exercises:
         parts.extend(_exercise_findings(exercise))
     parts.append(Text(""))
@@ -58,18 +59,23 @@ def print_report(report: Report, stream: TextIO | None = None, width: int | None
         highlight=False,
         legacy_windows=False,
     )
-    console.print(render_terminal(report, ascii_only=not encoding.lower().startswith("utf")))
+    console.print(render_terminal(report, not encoding.lower().startswith("utf"), console.width < _WIDE))
     lines = "\n".join(line.rstrip() for line in text.getvalue().split("\n"))
     stream.write(lines.encode(encoding, "replace").decode(encoding))
     stream.flush()
 
 
-def _table(report: Report, marks: dict[str, str], ascii_only: bool) -> Table:
+def _table(report: Report, marks: dict[str, str], ascii_only: bool, narrow: bool) -> Table:
     names = tuple(dict.fromkeys(check.name for exercise in report.exercises for check in exercise.checks))
-    table = Table(box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    table = Table(
+        box=box.ASCII2 if ascii_only else box.SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 0) if narrow else (0, 1),
+    )
     table.add_column("Exercise", overflow="fold")
     for name in names:
-        table.add_column(Text(name), justify="center", overflow="fold")
+        # Broken where its words are, so that all exercises have a line each on 80 columns.
+        table.add_column(Text(name.replace("_", "\n") if narrow else name), justify="center", overflow="fold")
     table.add_column("Score", justify="right", overflow="fold")
     table.add_column("Max diff", justify="right", overflow="fold")
     for exercise in report.exercises:
