@@ -108,7 +108,7 @@ class Session:
             "lab": self._lab,
             "world_size": job.world_size,
             "cases": [case.to_json() for case in job.cases],
-            "shares": list(job.shares),
+            "shares": {name: len(data) for name, data in job.shares.items()},
             "limits": {**vars(self._limits), "seconds": min(job.seconds, self._limits.seconds)},
             "launcher": self._launcher,
             "device": self._device,
@@ -125,7 +125,7 @@ class Session:
                     agent.send_connection(self._control, theirs)
                 wire.send(ours, spec)
                 if job.shares:
-                    shares.hand_over(ours, [shares.in_pipe(data) for data in job.shares.values()])
+                    shares.hand_over(ours, job.shares.values())
                 header, files = wire.receive(ours, (self._limits.disk_mb + 16) << 20)
                 return _result(job, header, files)
             except (OSError, KeyError, TypeError, ValueError) as error:
