@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from grader.job import Job, JobResult, Limits, RankEnd
-from grader.run import agent, jail, sandbox, shares, wire
+from grader.run import agent, descriptors, jail, sandbox, shares, wire
 from grader.run.sandbox import Place, SandboxError
 
 _ENDS_WITHIN = 10.0  # seconds for the agent and its jobs to be gone
@@ -31,6 +31,7 @@ class Session:
         self._place, self._lab, self._limits = place, lab, limits
         self._launcher, self._device = launcher, device
         self._lock = threading.Lock()
+        descriptors.raise_own_limit()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close())
         self._control, theirs = socket.socketpair()
         descriptor = theirs.fileno()
