@@ -22,7 +22,7 @@ import struct
 from pathlib import Path
 
 from grader.job import Limits
-from grader.run import seccomp
+from grader.run import descriptors, seccomp
 
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = (
@@ -122,7 +122,7 @@ def set_resource_limits(limits: Limits) -> None:
     counted there has more room here, so that the watch sees it happen and says why the job ended."""
     _cap(resource.RLIMIT_CORE, 0)
     _cap(resource.RLIMIT_FSIZE, limits.disk_mb << 20)
-    _cap(resource.RLIMIT_NOFILE, 1024)
+    _cap(resource.RLIMIT_NOFILE, descriptors.for_a_process_of_a_job())
     _cap(resource.RLIMIT_DATA, _data_bytes() + 2 * (limits.memory_mb << 20))
 
 

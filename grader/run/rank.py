@@ -101,7 +101,7 @@ def _take_shares(workspace: Workspace, spec: dict[str, Any], rank: int) -> dict[
     """What this rank is given, by case."""
     names = {index: f"case{index}-rank{rank}" for index in range(len(spec["cases"]))}
     return {
-        index: safetensors.torch.load(shares.take(workspace, name))
+        index: safetensors.torch.load(shares.take(workspace, name, spec["shares"][name]))
         for index, name in names.items()
         if name in spec["shares"]
     }

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from grader.job import Job, JobResult, Limits, RankEnd
-from grader.run import agent, jail, sandbox, shares, wire
+from grader.run import agent, descriptors, jail, sandbox, shares, wire
 from grader.run.sandbox import Place, SandboxError
 
 _ENDS_WITHIN = 10.0  # seconds for the agent and its jobs to be gone
@@ -31,6 +31,7 @@ class Session:
         self._place, self._lab, self._limits = place, lab, limits
         self._launcher, self._device = launcher, device
         self._lock = threading.Lock()
+        descriptors.raise_own_limit()
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115  (closed by close())
         self._control, theirs = socket.socketpair()
         descriptor = theirs.fileno()
@@ -108,7 +109,7 @@ class Session:
             "lab": self._lab,
             "world_size": job.world_size,
             "cases": [case.to_json() for case in job.cases],
-            "shares": list(job.shares),
+            "shares": {name: len(data) for name, data in job.shares.items()},
             "limits": {**vars(self._limits), "seconds": min(job.seconds, self._limits.seconds)},
             "launcher": self._launcher,
             "device": self._device,
@@ -125,7 +126,7 @@ class Session:
                     agent.send_connection(self._control, theirs)
                 wire.send(ours, spec)
                 if job.shares:
-                    shares.hand_over(ours, [shares.in_pipe(data) for data in job.shares.values()])
+                    shares.hand_over(ours, job.shares.values())
                 header, files = wire.receive(ours, (self._limits.disk_mb + 16) << 20)
                 return _result(job, header, files)
             except (OSError, KeyError, TypeError, ValueError) as error:

@@ -61,20 +61,19 @@ def _run(
     limits = Limits(**spec["limits"])
     user = os.geteuid() if owner is None else owner
     workspace.create(spec, user)
-    pipes_of_shares = shares.distribute(connection, spec["shares"], workspace, user) if spec["shares"] else []
+    delivery = shares.Delivery.receive(connection, spec["shares"], workspace, user)
     ranks = [RankPipes.open(workspace, rank) for rank in range(spec["world_size"])]
     launcher_log = pipes.open_reader(workspace.launcher_output)
     first = os.fork()
     if first == 0:
         launch.main(workspace, spec, limits, owner)
     jailed = owner is not None
-    watch = Watch(first, ranks, workspace.go, connection, limits, inherited, jailed)
+    watch = Watch(first, ranks, workspace.go, delivery, connection, limits, inherited, jailed)
     try:
         ended, detail = watch.until_over()
     finally:
         processes.end(first, jailed)
-    for pipe in pipes_of_shares:
-        os.close(pipe)
+    delivery.close()
     watch.drain()
     log = (pipes.read_available(launcher_log) or b"").decode(errors="replace")
     if ended == "error":

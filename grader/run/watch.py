@@ -15,6 +15,7 @@ from pathlib import Path
 
 from grader.job import Limits
 from grader.run import launch, pipes, processes
+from grader.run.shares import Delivery
 from grader.run.workspace import Workspace
 
 _TICK = 0.05  # seconds between two looks at the job while its ranks say nothing
@@ -60,21 +61,23 @@ class RankPipes:
 
 
 class Watch:
-    """One job under observation. ``go`` is the named pipe that lets the ranks run the student's code.
-    ``inherited`` is the memory in bytes that each of its processes was born with, and which therefore does
-    not count as the job's."""
+    """One job under observation. ``go`` is the named pipe that lets the ranks run the student's code;
+    ``delivery`` brings them their shares of the data before that. ``inherited`` is the memory in bytes that
+    each of its processes was born with, and which therefore does not count as the job's."""
 
     def __init__(
         self,
         first: int,
         ranks: list[RankPipes],
         go: Path,
+        delivery: Delivery,
         connection: socket.socket,
         limits: Limits,
         inherited: int,
         jailed: bool,
     ) -> None:
         self._first, self._ranks, self._go, self._connection = first, ranks, go, connection
+        self._delivery = delivery
         self._limits, self._inherited, self._jailed = limits, inherited, jailed
         self._created = time.monotonic()
         self._running_since: float | None = None
@@ -101,7 +104,8 @@ class Watch:
 
     def _wait_for_news(self) -> None:
         speaking = [rank.status_pipe for rank in self._ranks if not rank.status.closed]
-        select.select([self._connection.fileno(), *speaking], [], [], _TICK)
+        select.select([self._connection.fileno(), *speaking], self._delivery.waiting(), [], _TICK)
+        self._delivery.feed()
         for rank in self._ranks:
             rank.read()
 

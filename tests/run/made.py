@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import textwrap
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,6 +19,8 @@ from typing import Any
 
 import psutil
 import pytest
+import torch
+from safetensors.torch import save
 
 from grader.exercises.contract import Case
 from grader.job import Job, JobResult, Limits
@@ -62,15 +64,28 @@ class Runs:
         self.idle: dict[int, str] = {}  # the processes that are there between two jobs
 
     def __call__(self, body: str, world_size: int = 1) -> JobResult:
+        return self.job("single_step", self._written(body), world_size)
+
+    def _written(self, body: str) -> int:
         seed = next(self._numbers)
         attack = STEP + textwrap.indent(textwrap.dedent(body), "    ") + "\n    return RIGHT\n"
         (self.folder / f"attack{seed}.py").write_text(attack)
-        return self.job("single_step", seed, world_size)
+        return seed
 
     def job(self, exercise: str, seed: int, world_size: int, **sizes: int) -> JobResult:
         """Run one case of an exercise."""
         case = Case(exercise, "baseline", seed, world_size, sizes)
         return self.session.run(Job(secrets.token_hex(8), world_size, (case,)))
+
+    def with_weights(self, body: str, weights: Sequence[torch.Tensor]) -> JobResult:
+        """Run it on as many ranks as there are weights, and give each rank its own: the rank that draws one
+        of that shape has it."""
+        other = {"inputs": torch.zeros(1, 1), "targets": torch.zeros(1, 1), "deep_targets": torch.zeros(1, 2)}
+        case = Case("single_step", "baseline", self._written(body), len(weights), {})
+        shares = {
+            f"case0-rank{rank}": save({"weight": weight, **other}) for rank, weight in enumerate(weights)
+        }
+        return self.session.run(Job(secrets.token_hex(8), len(weights), (case,), shares=shares))
 
     def at_once(self, *bodies: str, world_size: int = 1) -> list[JobResult]:
         """Run several, all at the same time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,9 @@ tell(
     sysctl=attempt(lambda: write("/proc/sys/kernel/hostname")),
     limits=open("/proc/self/limits").read(),
 )
+import fcntl
+fcntl_number = {"x86_64": 72, "aarch64": 25}[os.uname().machine]
+_, pipe = os.pipe()
 tell(
     writable={
         path: attempt(lambda: write(path + "/probe")) == 1
@@ -83,6 +87,11 @@ tell(
     unmount=call(libc.umount2, b"/tmp", 2),
     user_namespace=in_child(lambda: call(libc.unshare, 0x10000000)),
     network_namespace=in_child(lambda: call(libc.unshare, 0x40000000)),
+    larger_pipe=attempt(lambda: fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 17)),
+    larger_pipe_in_64_bits=call(libc.syscall, fcntl_number, pipe, ctypes.c_long(1 << 32 | 1031), 1 << 17),
+    pipe_holds=fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ),
+    other_commands=[fcntl.fcntl(pipe, command) for command in (fcntl.F_GETFD, fcntl.F_GETFL)],
+    set_and_got=(fcntl.fcntl(pipe, fcntl.F_SETFL, os.O_NONBLOCK), os.get_blocking(pipe)),
     memory_file=attempt(lambda: os.memfd_create("x")),
     segment=call(libc.shmget, 0, 4096, 0o1600),
     keyring=call(libc.syscall, {"x86_64": 250, "aarch64": 219}[os.uname().machine], 0, -3, 0),
@@ -175,6 +184,34 @@ def test_kernel_settings_cannot_be_written(seen):
 
 def test_memory_that_belongs_to_no_process_cannot_be_had(seen):
     assert {seen[name] for name in ("memory_file", "segment")} == {"Function not implemented"}
+
+
+def test_a_pipe_cannot_be_made_larger_for_its_pages_are_all_jobs_in_common(seen):
+    assert (seen["larger_pipe"], seen["larger_pipe_in_64_bits"]) == ("Operation not permitted",) * 2
+    assert seen["pipe_holds"] <= 1 << 16
+
+
+def test_whatever_else_fcntl_does_it_still_does(seen):
+    assert seen["other_commands"] == [1, 1]  # FD_CLOEXEC, O_WRONLY
+    assert seen["set_and_got"] == [0, False]
+
+
+def test_a_process_has_far_fewer_descriptors_than_the_grader(seen):
+    (line,) = [line for line in seen["limits"].splitlines() if line.startswith("Max open files")]
+    soft, hard = (int(word) for word in line.split()[3:5])
+    _, of_the_grader = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert soft <= hard == min(1024, of_the_grader // 4)
+
+
+def test_what_needs_unix_sockets_works(jail):
+    body = """
+    import asyncio, multiprocessing
+    asyncio.run(asyncio.sleep(0))
+    one, other = multiprocessing.Pipe()
+    one.send("a word")
+    tell(received=other.recv())
+    """
+    assert told(jail(body))["received"] == "a word"
 
 
 def test_the_instructor_s_keyrings_are_out_of_reach(seen):

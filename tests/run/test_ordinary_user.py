@@ -17,6 +17,7 @@ from tests.run.made import ROOT, is_root
 USER = 48_123  # somebody who owns nothing
 ASKED = [
     "tests/run/test_inside.py",
+    "tests/run/test_neighbours.py",
     "tests/run/test_attacks.py::test_a_fork_bomb_ends_at_the_process_limit[processes]",
     "tests/run/test_attacks.py::test_memory_ends_at_the_limit_of_the_whole_job[shared memory]",
     "tests/run/test_attacks.py::test_a_full_disk_ends_the_job_at_the_output_limit",
