@@ -64,6 +64,7 @@ tell(
     no_new_privileges=status("NoNewPrivs"),
     sysctl=attempt(lambda: write("/proc/sys/kernel/hostname")),
     limits=open("/proc/self/limits").read(),
+    first_to_go=open("/proc/self/oom_score_adj").read().strip(),
 )
 import fcntl
 fcntl_number = {"x86_64": 72, "aarch64": 25}[os.uname().machine]
@@ -127,6 +128,10 @@ def test_neither_judge_nor_report_nor_rubric_nor_reference_exists(seen):
 def test_only_the_systems_folders_and_the_submission_are_there(seen):
     expected = {"bin", "dev", "etc", "lib", "lib32", "lib64", "libx32", "opt", "proc", "sbin", "submission"}
     assert set(seen["top"]) <= expected | {"submissions", "tmp", "usr"}
+
+
+def test_where_memory_runs_out_a_rank_goes_before_everybody_else(seen):
+    assert seen["first_to_go"] == "1000"
 
 
 def test_no_other_submission_is_seen(jail, seen):
