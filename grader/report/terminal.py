@@ -6,8 +6,6 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TextIO
 
 from rich import box
@@ -16,7 +14,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.report.schema import ExercisePart, FindingRow, Report
+from grader.report.causes import Cause, causes
+from grader.report.schema import ExercisePart, Report
 
 _STYLES = {"passed": "green", "failed": "red", "missing": "red", "error": "yellow", "skipped": "dim"}
 _MARKS = {"passed": "✓", "failed": "✗", "error": "!"}
@@ -98,34 +97,10 @@ def _largest(exercise: ExercisePart) -> Text:
     return Text(f"{max(found):.1e}" if found else "-")
 
 
-@dataclass(frozen=True)
-class _Cause:
-    """A finding, once for all of the checks in which it was seen."""
-
-    finding: FindingRow
-    checks: tuple[str, ...]
-    ranks: tuple[int, ...]
-
-
-def _causes(findings: Sequence[FindingRow]) -> list[_Cause]:
-    """Findings of several checks with one code and place are one cause, told once in the first's words."""
-    groups: dict[tuple[str, str | None, int | None], list[FindingRow]] = {}
-    for finding in findings:
-        groups.setdefault((finding.code, finding.file, finding.line), []).append(finding)
-    return [
-        _Cause(
-            group[0],
-            tuple(dict.fromkeys(finding.check for finding in group)),
-            tuple(sorted({rank for finding in group for rank in finding.ranks})),
-        )
-        for group in groups.values()
-    ]
-
-
 def _exercise_findings(exercise: ExercisePart) -> list[RenderableType]:
     """The exercise's name and a paragraph for each cause; errors of the grader are told as such."""
     paragraphs: list[RenderableType] = []
-    for cause in _causes(exercise.findings):
+    for cause in causes(exercise.findings):
         head = Text.assemble((cause.finding.code, "bold red"), "  ", (_place(cause), "dim"))
         paragraphs += [
             Padding(head, (0, 0, 0, 2), expand=False),
@@ -139,7 +114,7 @@ def _exercise_findings(exercise: ExercisePart) -> list[RenderableType]:
     return [Text(""), Text(exercise.title, style="bold"), *paragraphs] if paragraphs else []
 
 
-def _place(cause: _Cause) -> str:
+def _place(cause: Cause) -> str:
     where = cause.finding.file or ""
     if where and cause.finding.line:
         where += f":{cause.finding.line}"
