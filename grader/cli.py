@@ -189,7 +189,7 @@ def _check_class(
     if graded.not_in_roster:
         names = ", ".join(shown(student) for student in graded.not_in_roster)
         print(f"\nNot to be found in the roster, or twice: {names}")
-    print(f"\n{out / 'gradebook.csv'} has a row for each student.")
+    print(f"\n{out / 'gradebook.csv'} has a row for each student; {out / 'index.html'} shows the class.")
     failed = any(one.status == "error" for one in graded.finished)
     raise typer.Exit(GRADER_FAILED if failed else 0)
 

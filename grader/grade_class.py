@@ -19,6 +19,7 @@ from grader.intake.naming import Naming
 from grader.options import Options, UsageError, replay_command
 from grader.report.files import write_text
 from grader.report.gradebook import gradebook
+from grader.report.index import render_index
 from grader.report.schema import Report
 from grader.results import Results, hash_of_points, hashes_of_asked
 from grader.roster import Roster
@@ -64,7 +65,8 @@ def grade_class(
     of_class: ClassOptions,
     watcher: Watcher,
 ) -> ClassGraded:
-    """Grade every hand-in in ``paths`` and write ``report.json`` for each, and ``gradebook.csv``.
+    """Grade every hand-in in ``paths`` and write ``report.json`` and ``report.html`` for each, and for all of
+    them ``gradebook.csv`` and ``index.html``.
 
     Raises `grader.intake.IntakeError` when there are none, `UsageError`, `grader.rubric_errors.RubricError`,
     `grader.roster.RosterError`, `grader.run.sandbox.SandboxError`, and OSError when the results cannot be
@@ -113,8 +115,9 @@ def _graded(
             finished = run.run(found.hand_ins, jobs, watcher.finished)
         finally:
             columns = of_class.roster.columns if of_class.roster else ()
-            text = gradebook(rows.all(run.done), tuple(rubric.exercises), columns)
-            write_text(results.folder / "gradebook.csv", text)
+            of_all, exercises = list(rows.all(run.done)), tuple(rubric.exercises)
+            write_text(results.folder / "gradebook.csv", gradebook(of_all, exercises, columns))
+            write_text(results.folder / "index.html", render_index(of_all, exercises, rubric.title))
     return ClassGraded(finished, rows.not_submitted, rows.not_in_roster)
 
 

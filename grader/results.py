@@ -24,6 +24,7 @@ from grader.intake.errors import IntakeError
 from grader.intake.folder_source import read_bounded
 from grader.intake.names import junk_in
 from grader.report.files import write_text
+from grader.report.html import render_html
 from grader.report.schema import Report
 from grader.rubric import Rubric
 
@@ -34,6 +35,8 @@ _LARGEST_READ = 64 << 20  # bytes, of a file of ours
 _UNUSABLE = (OSError, IntakeError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _PLAIN = re.compile(r"[^\w.@+ -]", re.ASCII)
 _LONGEST = 80
+_PAGE = "report.html"
+_OURS = ("", "class.json", "gradebook.csv", "index.html")
 _CHECKS_OF_HIDDEN = {"hidden", "input_gradient"}  # those that ask hidden cases (see `grader.cases`)
 
 
@@ -92,7 +95,7 @@ class Results:
     def place(self, student: str) -> Path:
         """The student's folder. Names that lead elsewhere, or are too long, get a safe one of their own."""
         plain = _PLAIN.sub("_", student).strip(" .")[:_LONGEST]
-        reserved = plain.casefold() in ("", "class.json", "gradebook.csv") or _LIKE_A_SAFE_ONE.search(plain)
+        reserved = plain.casefold() in _OURS or _LIKE_A_SAFE_ONE.search(plain)
         if plain != student or reserved:
             digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()
             plain = f"{plain}-{digest[:16]}"
@@ -134,6 +137,7 @@ class Results:
         if place.is_symlink():
             raise OSError(f"{place} is a link, and leads out of the results")
         place.mkdir(parents=True, exist_ok=True)
+        (place / _PAGE).unlink(missing_ok=True)  # of an earlier result
         for partial in place.glob(".*.partial"):  # of a run that was killed
             with contextlib.suppress(OSError):
                 partial.unlink()
@@ -156,6 +160,17 @@ class Results:
         if refused:
             with contextlib.suppress(OSError):
                 (place / "report.json").unlink()  # of an earlier hand-in
+
+    def show(self, stored: Stored) -> None:
+        """Make the page of a result that has a report, unless it is there. Raises OSError."""
+        place = self.place(stored.student)
+        if isinstance(stored.outcome, Report) and not (place / _PAGE).exists():
+            write_text(place / _PAGE, render_html(stored.outcome, stored.student))
+
+    def page(self, student: str) -> str:
+        """The path of a student's page from the folder; empty where there is none."""
+        path = self.place(student) / _PAGE
+        return path.relative_to(self.folder).as_posix() if path.is_file() else ""
 
 
 def hashes_of_asked(course: Course, rubric: Rubric, options: Iterable[object]) -> dict[str, str]:

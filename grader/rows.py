@@ -8,6 +8,7 @@ from grader.batch import Finished
 from grader.intake.attempts import HandIn
 from grader.intake.errors import shown
 from grader.report.gradebook import Row
+from grader.report.tallies import codes_of
 from grader.results import Refused, Results, Stored
 from grader.roster import Roster, RosterError
 from grader.rubric import Rubric
@@ -76,6 +77,9 @@ class ClassRows:
             outcome.submission.sha256,
             stored.graded_at,
             (*outcome.notes, *more),
+            exercises={part.name: part.status for part in outcome.exercises},
+            codes=codes_of(outcome),
+            report=self._results.page(stored.student),
         )
 
     def _of_roster(self, row: Row) -> Row:

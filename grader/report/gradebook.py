@@ -13,7 +13,11 @@ _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # also the wide for
 @dataclass(frozen=True)
 class Row:
     """One student. ``scores`` are by exercise; one that is not there was not graded, which is no zero, and
-    neither is a ``score`` of None."""
+    neither is a ``score`` of None.
+
+    The class's page has more of it: ``exercises`` are the exercises' statuses, ``codes`` the findings as
+    exercise and code, ``report`` the path from there to the student's own page (none: empty).
+    """
 
     student: str
     status: str
@@ -25,6 +29,9 @@ class Row:
     graded_at: str = ""
     notes: Sequence[str] = ()
     of_roster: Sequence[str] = ()
+    exercises: Mapping[str, str] = field(default_factory=dict)
+    codes: frozenset[tuple[str, str]] = frozenset()
+    report: str = ""
 
 
 def gradebook(rows: Iterable[Row], exercises: Sequence[str], roster_columns: Sequence[str] = ()) -> str:

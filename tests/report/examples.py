@@ -101,7 +101,7 @@ def exercise(name: str, *, change: Make = lambda one: one, **more: object) -> Ex
     return ExercisePart.model_validate(fields | more)
 
 
-def report(*changed: ExercisePart, name: str = "ada_lovelace.zip", **more: object) -> Report:
+def report(*changed: ExercisePart, name: str = "right.zip", **more: object) -> Report:
     """All right, but for these exercises."""
     instead = {part.name: part for part in changed}
     parts = tuple(instead.get(exercise_name) or right_part(exercise_name) for exercise_name in TITLES)
@@ -179,7 +179,7 @@ def shard_order() -> Report:
         for check in changed.checks
     )
     changed = changed.model_copy(update={"checks": checks, "score": sum(check.score for check in checks)})
-    return report(changed, name="bo_shards.zip")
+    return report(changed, name="shard_order.zip")
 
 
 def right_check(check: CheckPart) -> CheckPart:
@@ -239,7 +239,7 @@ def deadlock() -> Report:
 
     output = (OutputRow(rank=0, text="stage 0 holds layers 0 to 0\nsending micro-batch 0\n"),)
     changed = exercise("pipeline", change=stuck, findings=findings, output=output)
-    return report(changed, name="cy_pipeline.zip")
+    return report(changed, name="deadlock.zip")
 
 
 def deadlocked(world_size: int) -> tuple[TimelineRow, ...]:

@@ -160,8 +160,8 @@ def test_a_seed_that_is_kept_secret_is_not_shown_as_none() -> None:
 
 
 def test_the_title_is_the_submission_unless_one_is_given() -> None:
-    assert "<title>ada_lovelace.zip</title>" in render_html(examples.right())
-    assert "<title>Ada &amp; co</title>" in render_html(examples.right(), "Ada & co")
+    assert "<title>right.zip</title>" in render_html(examples.right())
+    assert "<title>first &amp; second</title>" in render_html(examples.right(), "first & second")
 
 
 def test_the_same_report_gives_the_same_page() -> None:
