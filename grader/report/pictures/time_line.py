@@ -17,6 +17,7 @@ _LANE, _BAR = 38.0, 18.0
 _LEAST = 1.5  # pixels, so that a short span is seen
 _MOST_SPANS = 400  # of a rank
 _MOST_RANKS = 16
+_LONGEST, _SHORTEST = 1e6, 1e-6  # seconds
 _TICKS = 6
 
 #: How high a bar is, of `_BAR`, and how far below the lane's upper edge it begins: told apart without colour.
@@ -96,7 +97,7 @@ class TimeLine:
 
 def time_line(case: CaseRow) -> TimeLine | None:
     """The picture of a case, or None where no rank communicated."""
-    rows = [_shortened(row) for row in sorted(case.timeline, key=lambda row: row.rank)[:_MOST_RANKS]]
+    rows = [_drawable(row) for row in sorted(case.timeline, key=lambda row: row.rank)[:_MOST_RANKS]]
     if not any(row.spans for row in rows):
         return None
     stuck = tuple(row.rank for row in rows if any(span.end is None for span in row.spans))
@@ -128,7 +129,7 @@ class _Scale:
 
     def __init__(self, last: float, stuck: bool) -> None:
         self.end = _WIDTH - (_SAID if stuck else _RIGHT)
-        self._last = last or 1e-6
+        self._last = max(last, _SHORTEST)
         self._room = (self.end - _LEFT) * (0.8 if stuck else 1.0)
 
     def x(self, seconds: float) -> float:
@@ -147,11 +148,20 @@ def _tick(seconds: float) -> str:
     return f"{seconds * 1e6:.4g} µs" if seconds else "0"
 
 
-def _shortened(row: TimelineRow) -> TimelineRow:
-    """The row with its last spans, where everything stands still if it does."""
+def _drawable(row: TimelineRow) -> TimelineRow:
+    """The row with its last spans, where everything stands still if it does, and with times that a job can
+    have: the record is a rank's own."""
+    times = [row.begin, row.end or 0.0, *(max(span.begin, span.end or 0.0) for span in row.spans)]
+    if max(times) > _LONGEST:
+        spans = tuple(span.model_copy(update=_bounded(span)) for span in row.spans)
+        row = row.model_copy(update={**_bounded(row), "spans": spans})
     return (
         row if len(row.spans) <= _MOST_SPANS else row.model_copy(update={"spans": row.spans[-_MOST_SPANS:]})
     )
+
+
+def _bounded(row: TimelineRow | SpanRow) -> dict[str, float | None]:
+    return {"begin": min(row.begin, _LONGEST), "end": None if row.end is None else min(row.end, _LONGEST)}
 
 
 def _last(rows: Sequence[TimelineRow]) -> float:

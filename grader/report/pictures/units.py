@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+#: No honest count is larger; beyond 1e308 there would be no float of it.
+LARGEST = 10**18
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -16,6 +18,7 @@ def difference(value: float | None) -> str:
 
 def short(value: float) -> str:
     """A count in three digits: ``1.05 M``."""
+    value = min(value, LARGEST)
     for factor, prefix in _PREFIXES:
         if value >= factor * 0.9995:
             return f"{_three_digits(value / factor)} {prefix}"

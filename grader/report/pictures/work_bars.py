@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from grader.report.pictures.units import short, size
+from grader.report.pictures.units import LARGEST, short, size
 from grader.report.schema import CaseRow
 
 _LEFT, _WIDTH, _ROOM = 58.0, 400.0, 200.0
@@ -62,6 +62,7 @@ def _bytes(case: CaseRow) -> dict[int, int]:
 def _quantity(
     name: str, unit: str, done: dict[int, int], theory: dict[int, int], say: Callable[[float], str]
 ) -> Quantity | None:
+    done, theory = ({rank: min(n, LARGEST) for rank, n in row.items()} for row in (done, theory))
     most = max((*done.values(), *theory.values()), default=0)
     if not most or not done:
         return None
