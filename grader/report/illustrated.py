@@ -21,7 +21,7 @@ Asked = tuple[str, CaseRow]
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture of one case. ``others`` are further cases with such a picture that are not drawn."""
+    """A picture of one case. ``others`` is how many more cases of the exercise have such a picture."""
 
     kind: Literal["heat_map", "time_line", "work"]
     check: str
@@ -43,13 +43,14 @@ def figures(part: ExercisePart) -> tuple[Figure, ...]:
 
 
 def _heat_maps(cases: list[Asked]) -> Iterator[Figure]:
-    """Of the first cases of different checks."""
+    """Of the first case, and of another one only where other tensors are off in it."""
     found = [(check, case) for check, case in cases if any(row.grid for row in case.differences)]
-    first = list({check: (check, case) for check, case in reversed(found)}.values())[::-1][:_HEAT_MAPS]
-    for number, (check, case) in enumerate(first):
+    first: dict[frozenset[str], Asked] = {}
+    for check, case in found:
+        first.setdefault(frozenset(row.name for row in case.differences), (check, case))
+    for number, (check, case) in enumerate([*first.values()][:_HEAT_MAPS]):
         if picture := heat_map(case):
-            others = len(found) - len(first) if number == len(first) - 1 else 0
-            yield Figure("heat_map", check, case, number == 0, others, heat_map=picture)
+            yield Figure("heat_map", check, case, number == 0, len(found) - 1, heat_map=picture)
 
 
 def _time_line(cases: list[Asked], beside_maps: bool) -> Iterator[Figure]:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route
+from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
 from tests.browser.chromium import chromium
+
+expect.set_options(timeout=30_000)  # milliseconds: the machine may have other work
 
 
 @dataclass

@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from grader.report.pictures.units import difference
 from grader.report.schema import CaseRow, DifferenceRow
@@ -133,6 +134,7 @@ def _panel(
         for line in row.grid
     ]
     off = [(r, c) for r, line in enumerate(levels) for c, level in enumerate(line) if level]
+    not_finite = sum(line.count(NOT_FINITE) for line in levels)
     x, y, width, height = place
     return Panel(
         row.rank,
@@ -145,8 +147,8 @@ def _panel(
         patches=(len(levels), max(map(len, levels))),
         paths=_paths(levels),
         largest=_largest(row.grid),
-        differ=sum(levels[r][c] != NOT_FINITE for r, c in off),
-        not_finite=sum(levels[r][c] == NOT_FINITE for r, c in off),
+        differ=len(off) - not_finite,
+        not_finite=not_finite,
         where=_where(row, off),
         first_of_row=first,
     )
@@ -158,11 +160,11 @@ def _paths(levels: list[list[int]]) -> tuple[tuple[int, str], ...]:
     paths: dict[int, list[str]] = {}
     for r, line in enumerate(levels):
         begin = 0
-        for c in range(1, len(line) + 1):
-            if c == len(line) or line[c] != line[begin]:
-                if line[begin]:
-                    paths.setdefault(line[begin], []).append(f"M{begin} {r}h{c - begin}v1H{begin}z")
-                begin = c
+        for level, same in groupby(line):
+            length = len(list(same))
+            if level:
+                paths.setdefault(level, []).append(f"M{begin} {r}h{length}v1H{begin}z")
+            begin += length
     return tuple((level, "".join(paths[level])) for level in sorted(paths))
 
 
