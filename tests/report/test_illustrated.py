@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from grader.report.illustrated import figures
 from grader.report.schema import CaseRow, CheckPart, DifferenceRow, ExercisePart
-from tests.report.examples import case, collectives, deadlock, deadlocked, pipeline, right, shard_order
+from tests.report.examples import case, deadlock, right, shard_order
+from tests.report.timelines import collectives, deadlocked, pipeline
 
 
 def part(*checks: tuple[str, tuple[CaseRow, ...]]) -> ExercisePart:

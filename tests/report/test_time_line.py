@@ -5,7 +5,8 @@ from __future__ import annotations
 from grader.report.pictures.spans import computing, messages
 from grader.report.pictures.time_line import TimeLine, time_line
 from grader.report.schema import SpanRow, TimelineRow
-from tests.report.examples import case, collectives, deadlocked, pipeline
+from tests.report.examples import case
+from tests.report.timelines import collectives, deadlocked, pipeline
 
 
 def picture(timeline: tuple[TimelineRow, ...]) -> TimeLine:

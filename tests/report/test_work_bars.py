@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from grader.report.pictures.work_bars import work_bars
-from tests.report.examples import case, collectives, with_work
+from tests.report.examples import case, with_work
+from tests.report.timelines import collectives
 
 
 def test_nothing_is_drawn_where_nothing_was_measured() -> None:
