@@ -1,25 +1,23 @@
 # Everything runs in .venv. On a fresh Debian machine each target sets up what it needs.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test launchers fuzz lint bench mutants soak gradescope clean
+.PHONY: help setup demo test launchers fuzz lint bench mutants soak screenshots gradescope clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+BROWSER := .venv/.browser
 
 help:
 	@echo "make demo   set up, then grade the example submission"
 	@echo "make test   set up, then run the whole suite"
-	@echo "make setup | lint | bench | launchers | fuzz | mutants | soak | gradescope | clean"
+	@echo "make setup | lint | bench | launchers | fuzz | mutants | soak | screenshots | gradescope | clean"
 
-setup: $(READY)
+setup: $(READY) $(BROWSER)
 
-# Only what is missing is installed from the distribution. The stamp makes a second run instant.
-$(READY): pyproject.toml constraints.txt
-	@missing=(); \
-	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv); \
-	command -v bwrap >/dev/null || missing+=(bubblewrap); \
-	if [ $${#missing[@]} -gt 0 ]; then \
+# Only what is missing is installed from the distribution. The stamps make a second run instant.
+define install_missing
+if [ $${#missing[@]} -gt 0 ]; then \
 		if [ "$$(id -u)" -ne 0 ]; then \
 			echo "These packages are needed and not installed: $${missing[*]}." \
 				"Install them (apt-get install $${missing[*]}) and run make again." >&2; \
@@ -28,14 +26,28 @@ $(READY): pyproject.toml constraints.txt
 		apt-get update && DEBIAN_FRONTEND=noninteractive \
 			apt-get install --yes --no-install-recommends "$${missing[@]}" || exit 1; \
 	fi
+endef
+
+$(READY): pyproject.toml constraints.txt
+	@missing=(); \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv); \
+	command -v bwrap >/dev/null || missing+=(bubblewrap); \
+	$(install_missing)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "Python 3.11 or newer is needed; name one with make PYTHON=…" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch==2.13.0 --editable '.[dev]'
 	@touch $@
 
+# For the tests of the pages and for the pictures of them: nobody needs a browser to grade.
+$(BROWSER): | $(READY)
+	@missing=(); \
+	command -v chromium >/dev/null || missing+=(chromium); \
+	$(install_missing)
+	@touch $@
+
 # The example is right in some parts and wrong in others: status 1, "graded, marks lost", is its result.
-demo: setup
+demo: $(READY)
 	@status=0; mkdir -p build; (cd examples && ../$(BIN)/python -m zipfile -c ../build/partly_right.zip partly_right/); \
 	$(BIN)/grader check build/partly_right.zip || status=$$?; \
 	if [ $$status -ne 1 ]; then \
@@ -76,6 +88,9 @@ soak: setup
 gradescope: setup
 	$(BIN)/python -m grader.gradescope_image build/gradescope.zip \
 		$(if $(SEED),--seed $(SEED)) $(if $(TORCH_INDEX),--torch-index $(TORCH_INDEX))
+
+screenshots: setup
+	$(BIN)/python -m tests.browser.screenshots docs/screenshots
 
 clean:
 	rm -rf .venv build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -20,6 +20,7 @@ from grader.intake.errors import shown
 from grader.intake.folder_source import unreadable
 from grader.report.rescore import merged, rescored
 from grader.report.schema import Report
+from grader.report.tallies import codes_of
 from grader.results import Basis, Refused, Results, Stored, hash_of_hand_in
 from grader.run.sandbox import SandboxError
 
@@ -114,7 +115,17 @@ class ClassRun:
             sentence = f"The grader failed on {shown(hand_in.file)}: {error!r}. Nothing was kept."
             return Finished(hand_in.student, "graded", "error", 0, 0, sentence=sentence, kept=False)
         in_short = _in_short(stored, how, time.monotonic() - begun, self._worth())
-        return replace(self._with_beside(stored, in_short), notes=hand_in.notes)
+        notes = (*hand_in.notes, *self._shown(stored))
+        return replace(self._with_beside(stored, in_short), notes=notes)
+
+    def _shown(self, stored: Stored) -> tuple[str, ...]:
+        """Makes the student's page. No result is lost for the want of it."""
+        try:
+            if not self._stopped.is_set():
+                self._results.show(stored)
+        except Exception as error:  # a fault of ours
+            return (f"Its report.html could not be made: {error!r}.",)
+        return ()
 
     def _with_beside(self, stored: Stored, in_short: Finished) -> Finished:
         if self._stopped.is_set():
@@ -196,5 +207,5 @@ def _in_short(stored: Stored, how: How, seconds: float, worth: float) -> Finishe
         report.max_score,
         seconds,
         exercises={part.name: part.status for part in report.exercises},
-        codes=frozenset((part.name, found.code) for part in report.exercises for found in part.findings),
+        codes=codes_of(report),
     )

@@ -81,8 +81,8 @@ def check(
         list[str] | None,
         typer.Option(
             metavar="NAME[=FILE]",
-            help="Write the report as json, md, junit, gradescope or github (may be repeated; - for standard "
-            "output).",
+            help="Write the report as json, html, md, junit, gradescope or github (may be repeated; - for "
+            "standard output).",
         ),
     ] = None,
     audience: Annotated[

@@ -116,7 +116,7 @@ def _print_class(graded: ClassGraded, out: Path) -> None:
     if graded.not_in_roster:
         names = ", ".join(shown(student) for student in graded.not_in_roster)
         print(f"\nNot to be found in the roster, or twice: {names}")
-    print(f"\n{out / 'gradebook.csv'} has a row for each student.")
+    print(f"\n{out / 'gradebook.csv'} has a row for each student; {out / 'index.html'} shows the class.")
     for sentence in graded.told:
         print(sentence)
 

@@ -22,6 +22,7 @@ from grader.report.audience import Audience
 from grader.report.files import write_text
 from grader.report.formats import rendered
 from grader.report.gradebook import gradebook
+from grader.report.index import render_index
 from grader.report.schema import Report
 from grader.results import Results, Stored, hash_of_points, hashes_of_asked
 from grader.roster import Roster
@@ -75,8 +76,8 @@ def grade_class(
     of_class: ClassOptions,
     watcher: Watcher,
 ) -> ClassGraded:
-    """Grade every hand-in in ``paths`` and write ``report.json`` and what is wanted for each, and
-    ``gradebook.csv``.
+    """Grade every hand-in in ``paths``: write ``report.json``, ``report.html`` and what is wanted for each,
+    and for all of them ``gradebook.csv`` and ``index.html``.
 
     Raises `grader.intake.IntakeError` when there are none, `UsageError`, `grader.rubric_errors.RubricError`,
     `grader.roster.RosterError`, `grader.run.sandbox.SandboxError`, and OSError when the results cannot be
@@ -128,9 +129,9 @@ def _graded(
             finished = run.run(found.hand_ins, jobs, watcher.finished)
         finally:
             columns = of_class.roster.columns if of_class.roster else ()
-            students = tuple(rows.all(run.done))
-            text = gradebook(students, tuple(rubric.exercises), columns)
-            write_text(results.folder / "gradebook.csv", text)
+            students, exercises = tuple(rows.all(run.done)), tuple(rubric.exercises)
+            write_text(results.folder / "gradebook.csv", gradebook(students, exercises, columns))
+            write_text(results.folder / "index.html", render_index(students, exercises, rubric.title))
             if of_class.platforms is not None:
                 told = of_class.platforms.write(results.folder, students, Naming(rubric.class_.names))
     return ClassGraded(finished, rows.not_submitted, rows.not_in_roster, told)

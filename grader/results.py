@@ -25,6 +25,7 @@ from grader.intake.folder_source import read_bounded
 from grader.intake.names import junk_in
 from grader.report.files import write_text
 from grader.report.formats import FORMATS
+from grader.report.html import render_html
 from grader.report.schema import Report
 from grader.rubric import Rubric
 
@@ -35,7 +36,9 @@ _LARGEST_READ = 64 << 20  # bytes, of a file of ours
 _UNUSABLE = (OSError, IntakeError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _PLAIN = re.compile(r"[^\w.@+ -]", re.ASCII)
 _LONGEST = 80
-_OURS = ("", "class.json", "gradebook.csv", "canvas.csv", "moodle.csv")  # no student's folder
+_PAGE = "report.html"
+# No student's folder:
+_OURS = ("", "class.json", "gradebook.csv", "index.html", "canvas.csv", "moodle.csv")
 _CHECKS_OF_HIDDEN = {"hidden", "input_gradient"}  # those that ask hidden cases (see `grader.cases`)
 
 
@@ -157,6 +160,16 @@ class Results:
         if refused:
             with contextlib.suppress(OSError):
                 (place / "report.json").unlink()  # of an earlier hand-in
+
+    def show(self, stored: Stored) -> None:
+        """Make the page of a result that has a report, unless it is there. Raises OSError."""
+        if isinstance(stored.outcome, Report) and not (self.place(stored.student) / _PAGE).exists():
+            self.write_beside(stored.student, _PAGE, render_html(stored.outcome, stored.student))
+
+    def page(self, student: str) -> str:
+        """The path of a student's page from the folder; empty where there is none."""
+        path = self.place(student) / _PAGE
+        return path.relative_to(self.folder).as_posix() if path.is_file() else ""
 
     def write_beside(self, student: str, name: str, text: str) -> None:
         """Write a file that is made from the student's result. Raises OSError."""

@@ -8,6 +8,7 @@ from grader.batch import Finished
 from grader.intake.attempts import HandIn
 from grader.intake.errors import shown
 from grader.report.gradebook import NOT_SUBMITTED, Row
+from grader.report.tallies import codes_of
 from grader.report.worst import worst_sentence
 from grader.results import Refused, Results, Stored
 from grader.roster import Roster, RosterError
@@ -79,6 +80,9 @@ class ClassRows:
             (*outcome.notes, *more),
             max_scores={part.name: part.max_score for part in outcome.exercises if part.max_score},
             worst=worst_sentence(outcome),
+            exercises={part.name: part.status for part in outcome.exercises},
+            codes=codes_of(outcome),
+            report=self._results.page(stored.student),
         )
 
     def _of_roster(self, row: Row) -> Row:

@@ -345,3 +345,43 @@ def test_when_a_run_is_stopped_what_is_being_graded_is_given_up(tmp_path: Path) 
     with pytest.raises(KeyboardInterrupt):
         run.run(hand_ins, 2, stop)
     assert given_up.is_set() and list(run.done) == ["ann"]
+
+
+def test_every_report_has_a_page_and_a_refused_hand_in_has_none(three: Class) -> None:
+    def answer(student: str, only: tuple[str, ...]) -> Report:
+        if student == "bob":
+            raise IntakeError("There is nothing in it.")
+        return report_on(all_passed())
+
+    three.answer = answer
+    three.run()
+    assert (three.results.folder / three.results.page("ann")).read_text().startswith("<!doctype html>")
+    assert three.results.page("bob") == ""
+
+
+def test_a_page_is_that_of_the_latest_result(three: Class) -> None:
+    three.run()
+    three.hand_in("ann", "second attempt")
+    three.answer = lambda student, only: report_on(instead(verdict("first", "baseline", "failed")))
+    three.run()
+    ann, bob = ((three.results.folder / three.results.page(name)).read_text() for name in ("ann", "bob"))
+    assert "No update" in ann and "No update" not in bob
+
+
+def test_a_page_that_is_missing_is_made_when_the_run_is_taken_up_again(three: Class) -> None:
+    three.run()
+    (three.results.folder / three.results.page("ann")).unlink()
+    assert three.results.page("ann") == ""
+    assert {one.how for one in three.run()} == {"kept"}
+    assert three.results.page("ann") == "ann/report.html"
+
+
+def test_no_result_is_lost_for_the_want_of_a_page(three: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> str:
+        raise RuntimeError("no such picture")
+
+    monkeypatch.setattr("grader.results.render_html", fail)
+    finished = three.run()
+    assert all(one.status == "passed" and one.kept for one in finished)
+    assert "report.html could not be made" in finished[0].notes[0]
+    assert [one.how for one in three.run()] == ["kept"] * 3

@@ -97,7 +97,10 @@ def test_without_a_sandbox_the_report_says_so(tmp_path: Path) -> None:
         (["reference/assignment4.py", "--only", "no_such_exercise"], "no_such_exercise"),
         (["reference/assignment4.py", "--device", "cuda"], "GPU"),
         (["reference/assignment4.py", "--json", "no/such/folder/report.json"], "no/such/folder"),
-        (["reference/assignment4.py", "--format", "pdf"], "There is no format pdf. The formats are json, md"),
+        (
+            ["reference/assignment4.py", "--format", "pdf"],
+            "The formats are json, html, md",
+        ),
         (["reference/assignment4.py", "--format", "md="], "names no file"),
         (["reference/assignment4.py", "--format", "junit=no/such/folder/x.xml"], "no/such/folder"),
         (["reference/assignment4.py", "--format", "md=-", "--json", "-"], "Two formats would go to standard"),

@@ -132,7 +132,7 @@ def test_in_a_class_each_students_folder_gets_the_file(hand_ins: Path, tmp_path:
         hand_ins, "--out", out, "--format", "md", "--format", "json", "--audience", "instructor"
     )
     assert done.exit_code == 0, done.output
-    assert names(out / "ann") == ["report.json", "report.md", "result.json"]
+    assert names(out / "ann") == ["report.html", "report.json", "report.md", "result.json"]
     assert names(out / "bob") == ["result.json"]
 
 
@@ -147,7 +147,7 @@ def test_a_format_that_is_asked_for_later_is_made_without_grading_again(
         hand_ins, "--out", out, "--format", "junit", "--format", "md", "--audience", "student"
     )
     assert (done.exit_code, Stub.graded) == (0, before)
-    assert names(out / "ann") == ["junit.xml", "report.json", "report.md", "result.json"]
+    assert names(out / "ann") == ["junit.xml", "report.html", "report.json", "report.md", "result.json"]
     assert "31337" not in (out / "ann" / "report.md").read_text(encoding="utf-8")
     assert (out / "ann" / "report.json").read_bytes() == report
     grader_check(hand_ins, "--out", out, "--format", "md")
@@ -159,7 +159,7 @@ def test_what_was_made_from_an_earlier_hand_in_goes(hand_ins: Path, tmp_path: Pa
     grader_check(hand_ins, "--out", out, "--format", "md", "--format", "junit")
     (hand_ins / "ann.py").write_text("x = 2\n")
     grader_check(hand_ins, "--out", out, "--format", "junit")
-    assert names(out / "ann") == ["junit.xml", "report.json", "result.json"]
+    assert names(out / "ann") == ["junit.xml", "report.html", "report.json", "result.json"]
     (hand_ins / "ann.py").write_text("refused = 1\n")
     grader_check(hand_ins, "--out", out, "--format", "junit")
     assert names(out / "ann") == ["result.json"]

@@ -129,3 +129,20 @@ def test_two_runs_do_not_write_to_one_folder(folder: Path) -> None:
     of_class = ClassOptions(folder / "out")
     grade_class([folder / "class"], COURSE, rubric, Options(seed=1), of_class, Watcher(planned=meanwhile))
     grade([folder / "class"], folder / "out")
+
+
+def test_the_class_has_a_page_with_every_row_of_the_gradebook(folder: Path) -> None:
+    hand_in(folder / "class", "ann", "bob")
+    grade([folder / "class"], folder / "out")
+    (folder / "late").mkdir()
+    hand_in(folder / "late", "cy")
+    _, rows = grade([folder / "late"], folder / "out", roster="name\nann\nbob\ncy\ndee\n")
+    text = (folder / "out" / "index.html").read_text(encoding="utf-8")
+    assert all(f'<th scope="row">{student}</th>' in text for student in rows)
+    assert "4 students, 3 nothing to grade, 1 not submitted" in text
+
+
+def test_a_student_named_as_the_page_of_the_class_does_not_take_its_place(folder: Path) -> None:
+    hand_in(folder / "class", "index.html")
+    grade([folder / "class"], folder / "out")
+    assert (folder / "out" / "index.html").is_file()

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from grader.report.schema import CheckPart, FindingRow
 
+_FIRST_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
+
 
 @dataclass(frozen=True)
 class Cause:
-    """A finding, once for all of the checks in which it was seen."""
+    """A finding, once for all of the checks that saw it, with the student's lines around its place."""
 
     finding: FindingRow
     checks: tuple[str, ...]
     ranks: tuple[int, ...]
+    source: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def observed(self) -> str:
+        """The first sentence of the message, which says what was seen."""
+        return _FIRST_SENTENCE.split(self.finding.message, maxsplit=1)[0]
+
+    @property
+    def meaning(self) -> str:
+        """The others: what it means, and what to look at."""
+        return "".join(_FIRST_SENTENCE.split(self.finding.message, maxsplit=1)[1:])
 
 
 def causes(findings: Sequence[FindingRow]) -> list[Cause]:
@@ -27,6 +41,7 @@ def causes(findings: Sequence[FindingRow]) -> list[Cause]:
             group[0],
             tuple(dict.fromkeys(finding.check for finding in group)),
             tuple(sorted({rank for finding in group for rank in finding.ranks})),
+            next((finding.source for finding in group if finding.source), ()),
         )
         for group in groups.values()
     ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from grader.report.audience import Audience, for_audience
 from grader.report.github import github
 from grader.report.gradescope import gradescope
+from grader.report.html import render_html
 from grader.report.junit import junit
 from grader.report.markdown import markdown
 from grader.report.schema import Report
@@ -27,6 +28,7 @@ FORMATS: dict[str, Format] = {
     made.name: made
     for made in (
         Format("json", "report.json", Report.to_json),
+        Format("html", "report.html", render_html),
         Format("md", "report.md", markdown),
         Format("junit", "junit.xml", junit),
         Format("gradescope", "results.json", gradescope),

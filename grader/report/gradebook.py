@@ -14,7 +14,11 @@ NOT_SUBMITTED = "not submitted"  # the status of who is in the roster and handed
 @dataclass(frozen=True)
 class Row:
     """One student. ``scores`` are by exercise; one that is not there was not graded, which is no zero, and
-    neither is a ``score`` of None. ``worst`` is the sentence of the finding that most of the checks have."""
+    neither is a ``score`` of None. ``worst`` is the sentence of the finding that most of the checks have.
+
+    The class's page has more of it: ``exercises`` are the exercises' statuses, ``codes`` the findings as
+    exercise and code, ``report`` the path from there to the student's own page (none: empty).
+    """
 
     student: str
     status: str
@@ -28,6 +32,9 @@ class Row:
     of_roster: Sequence[str] = ()
     max_scores: Mapping[str, float] = field(default_factory=dict)
     worst: str = ""
+    exercises: Mapping[str, str] = field(default_factory=dict)
+    codes: frozenset[tuple[str, str]] = frozenset()
+    report: str = ""
 
     @property
     def is_graded(self) -> bool:

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
+
+from grader.report.tallies import InShort, commonest, graded, pass_rates, tenths
 
 _BAR = 30
 _COMMONEST = 8
-
-
-class InShort(Protocol):
-    """One student's result: a `grader.batch.Finished`."""
-
-    @property
-    def status(self) -> str: ...
-    @property
-    def score(self) -> float: ...
-    @property
-    def max_score(self) -> float: ...
-    @property
-    def exercises(self) -> Mapping[str, str]: ...
-    @property
-    def codes(self) -> frozenset[tuple[str, str]]: ...
 
 
 def summary(finished: Sequence[InShort], not_submitted: int = 0) -> str:
@@ -38,36 +24,29 @@ def summary(finished: Sequence[InShort], not_submitted: int = 0) -> str:
     if not_submitted:
         told.append(f"{not_submitted} not submitted")
     lines = [f"{len(finished)} hand-ins: {', '.join(told)}"]
-    graded = [one for one in finished if one.status in ("passed", "failed")]
-    if graded:
-        lines += ["", "Scores", *_distribution(graded), "", "Exercises passed", *_pass_rates(graded)]
-        lines += _commonest(graded)
+    if those := graded(finished):
+        lines += ["", "Scores", *_distribution(those), "", "Exercises passed", *_pass_rates(those)]
+        lines += _commonest(those)
     return "\n".join(lines) + "\n"
 
 
-def _distribution(graded: Sequence[InShort]) -> list[str]:
-    tenths = Counter(min(10, int(10 * one.score / one.max_score)) if one.max_score else 0 for one in graded)
-    most = max(tenths.values())
+def _distribution(those: Sequence[InShort]) -> list[str]:
+    counts = tenths(those)
     names = [*(f"{10 * tenth:3d} - {10 * tenth + 9} %" for tenth in range(10)), "      100 %"]
     return [
-        f"  {name:>11}  {tenths[tenth]:4d}  {'#' * round(_BAR * tenths[tenth] / most)}".rstrip()
-        for tenth, name in enumerate(names)
+        f"  {name:>11}  {count:4d}  {'#' * round(_BAR * count / max(counts))}".rstrip()
+        for name, count in zip(names, counts, strict=True)
     ]
 
 
-def _pass_rates(graded: Sequence[InShort]) -> list[str]:
-    names = dict.fromkeys(name for one in graded for name in one.exercises)
-    lines = []
-    for name in names:
-        asked = [one.exercises[name] for one in graded if one.exercises.get(name, "skipped") != "skipped"]
-        passed = sum(status == "passed" for status in asked)
-        lines.append(f"  {name:<20} {passed:4d} of {len(asked)}  ({passed / max(1, len(asked)):.0%})")
-    return lines
+def _pass_rates(those: Sequence[InShort]) -> list[str]:
+    return [
+        f"  {rate.exercise:<20} {rate.passed:4d} of {rate.asked}  ({rate.share:.0%})"
+        for rate in pass_rates(those)
+    ]
 
 
-def _commonest(graded: Sequence[InShort]) -> list[str]:
-    counts = Counter(found for one in graded for found in one.codes)
-    if not counts:
-        return []
-    commonest = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_COMMONEST]
-    return ["", "Commonest findings", *(f"  {n:4d} x  {code} in {name}" for (name, code), n in commonest)]
+def _commonest(those: Sequence[InShort]) -> list[str]:
+    found = commonest(those, _COMMONEST)
+    lines = [f"  {number:4d} x  {code} in {name}" for number, name, code in found]
+    return ["", "Commonest findings", *lines] if lines else []

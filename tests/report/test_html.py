@@ -1,0 +1,168 @@
+"""The page of one submission: whole in itself, and nothing that a student wrote is more than text."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from grader.report.html import render_html
+from grader.report.schema import FindingRow, OutputRow, Report, SubmissionPart
+from tests.report import examples
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=//x onerror=alert(1)>\x1b[31mred\x00\u202egnp.exe\ud800\"'{{7*7}}"
+)
+
+
+class Elements(HTMLParser):
+    """Every element with its attributes, and whether tags close as they were opened."""
+
+    VOID = frozenset({"meta", "br", "input", "link", "img", "hr"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open and self.open.pop() == tag, (tag, self.getpos())
+
+
+def hostile() -> Report:
+    finding = FindingRow(code="exception", message=HOSTILE, check="baseline", ranks=(0,), file=HOSTILE,
+                         line=2, source=((1, HOSTILE), (2, HOSTILE)))  # fmt: skip
+    part = examples.exercise("single_step", findings=(finding,), output=(OutputRow(rank=0, text=HOSTILE),))
+    failed = part.model_copy(update={"status": "failed", "title": HOSTILE})
+    submission = SubmissionPart(name=HOSTILE, sha256="0", files=(HOSTILE,))
+    return examples.report(
+        failed, submission=submission, notes=(HOSTILE,), command=HOSTILE, machine={HOSTILE: HOSTILE}
+    )
+
+
+@pytest.fixture(scope="module", params=["right", "shard_order", "deadlock", "hostile"])
+def text(request: pytest.FixtureRequest) -> str:
+    return render_html(hostile() if request.param == "hostile" else getattr(examples, request.param)())
+
+
+def test_every_tag_is_closed_and_every_id_is_there_once(text: str) -> None:
+    page = Elements(text)
+    assert page.open == []
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for _, attributes in page.elements:
+        for name in (attributes.get("aria-labelledby") or "").split():
+            assert name in ids
+        if (attributes.get("href") or "").startswith("#"):
+            assert (attributes["href"] or "")[1:] in ids
+
+
+def test_the_page_runs_nothing_and_asks_nothing_of_the_network(text: str) -> None:
+    for tag, attributes in Elements(text).elements:
+        assert tag not in (
+            "script",
+            "img",
+            "link",
+            "iframe",
+            "object",
+            "embed",
+            "base",
+            "form",
+            "image",
+            "use",
+        )
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "style")]
+        assert (attributes.get("href") or "#").startswith("#")
+    assert "url(" not in re.sub(r"url\(#[\w.-]+\)", "", text)
+    assert "@import" not in text
+
+
+def test_the_policy_allows_the_style_that_is_there_and_no_more(text: str) -> None:
+    (policy,) = (
+        attributes["content"]
+        for _, attributes in Elements(text).elements
+        if attributes.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy is not None
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert style
+    digest = base64.b64encode(hashlib.sha256(style.group(1).encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def test_what_a_student_wrote_is_shown_as_it_is_and_does_nothing() -> None:
+    text = render_html(hostile())
+    assert "<script" not in text and "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "␛[31mred␀⟨U+202E⟩gnp.exe⟨U+D800⟩" in text and "{{7*7}}" in text
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e\ud800]", text)
+    text.encode()
+
+
+def test_every_picture_says_what_there_is_to_see(text: str) -> None:
+    pictures = re.findall(
+        r"<svg(?![^>]*aria-hidden)[^>]*>\s*<title[^>]*>([^<]+)</title>\s*<desc[^>]*>([^<]+)</desc>", text
+    )
+    assert len(pictures) == len(re.findall(r"<svg(?![^>]*aria-hidden)", text))
+    assert len(pictures) == text.count('role="img"')
+
+
+def test_a_wrong_shard_order_is_told_in_words_beside_its_picture() -> None:
+    text = render_html(examples.shard_order())
+    assert "The largest difference is 3.4, in updated_weight of rank 0, in columns 0 to 15" in text
+
+
+def test_the_line_at_fault_is_marked_for_the_eye_and_for_the_ear() -> None:
+    text = render_html(examples.deadlock())
+    assert text.count('class="line fault"') == 1
+    fault = re.search(r'<span class="line fault">(.*?)\n', text)
+    assert fault and "▶" in fault.group(1) and "the line at fault" in fault.group(1)
+    assert "dist.recv(buffer, src=(rank + 1) % world_size)" in fault.group(1)
+
+
+def test_a_finding_of_three_checks_is_one_card_and_code_in_it_is_code() -> None:
+    text = render_html(examples.deadlock())
+    assert text.count("<h3>Deadlock</h3>") == 1 and "baseline, hidden, own_share" in text
+    assert "<code>rank - 1</code>" in text
+
+
+def test_an_error_of_the_grader_is_told_and_no_mark_of_the_student() -> None:
+    part = examples.exercise("single_step")
+    cases = (examples.case(status="error", ranks=(), detail="The sandbox `died`."),)
+    check = part.checks[0].model_copy(update={"status": "error", "score": 0, "max_score": 0, "cases": cases})
+    part = part.model_copy(update={"checks": (check,), "status": "error", "score": 0.0, "max_score": 0.0})
+    text = render_html(examples.report(part, status="error"))
+    assert "baseline could not be graded, and costs nothing." in text and "<code>died</code>" in text
+
+
+def test_a_skipped_exercise_and_a_report_of_nothing_are_shown() -> None:
+    skipped = examples.exercise("pipeline").model_copy(
+        update={"status": "skipped", "checks": (), "score": 0.0, "max_score": 0.0}
+    )
+    assert "not asked" in render_html(examples.report(skipped))
+    Elements(render_html(examples.right().model_copy(update={"exercises": (), "machine": {}})))
+
+
+def test_a_seed_that_is_kept_secret_is_not_shown_as_none() -> None:
+    assert "<dd>None" not in render_html(examples.right().model_copy(update={"seed": None}))
+
+
+def test_the_title_is_the_submission_unless_one_is_given() -> None:
+    assert "<title>right.zip</title>" in render_html(examples.right())
+    assert "<title>first &amp; second</title>" in render_html(examples.right(), "first & second")
+
+
+def test_the_same_report_gives_the_same_page() -> None:
+    assert render_html(examples.shard_order()) == render_html(examples.shard_order())
