@@ -1,0 +1,139 @@
+"""What the code handed in could have printed, to hold a log against it. Nothing of it is executed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from grader.exercises.contract import Lab
+
+_COMPARE = "compare_tensors"
+_PREFIX_PLACE = 3  # among its arguments
+_LARGEST = 2**18  # characters; parsing takes memory by the hundredfold
+_IN_BRACKETS = re.compile(r"\[\s*Rank\s*|^\s*\]|\[\s*$")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+_NO_LETTERS = re.compile(r"[^A-Za-z]+")
+
+
+@dataclass(frozen=True)
+class Code:
+    """The files handed in, by name.
+
+    ``prefixes`` are those of its comparisons, each with the exercise whose result is compared where that is
+    plain to see; ``has_computed`` says that some are not written out, and ``has_bare`` that some comparisons
+    have none. ``texts`` are all fixed texts. ``is_read`` is false for code that does not parse.
+    """
+
+    lines: Mapping[str, Sequence[str]]
+    is_read: bool = False
+    prefixes: Mapping[str, str | None] = field(default_factory=dict)
+    has_computed: bool = False
+    has_bare: bool = False
+    texts: frozenset[str] = frozenset()
+
+    def could_compare(self, prefix: str) -> bool:
+        """Whether a comparison with this prefix may be this code's."""
+        if not prefix:
+            return self.has_bare or self.has_computed
+        return self.has_computed or prefix in self.prefixes or prefix in self.texts
+
+    def could_say(self, message: str) -> bool:
+        """Whether a message may be this code's. Only what reads as a sentence can be told: anything may be
+        the value of a variable."""
+        letters = len(_NO_LETTERS.sub("", message))
+        if len(_WORD.findall(message)) < 3 or letters * 2 < len(message):
+            return True
+        if any(message in text for text in self.texts):
+            return True
+        known = sum(len(_NO_LETTERS.sub("", text)) for text in self.texts if text in message)
+        return known >= 0.4 * letters
+
+
+def code_of(sources: Mapping[str, str], lab: Lab) -> Code:
+    """Read ``sources``, by path below the submission's folder. Never raises for what is in them."""
+    lines = {path.rpartition("/")[2]: text.splitlines() for path, text in sources.items()}
+    if lab.file not in sources:
+        return Code(lines)
+    try:
+        trees = [ast.parse(text) for text in sources.values() if len(text) <= _LARGEST]
+        own = ast.parse(sources[lab.file]) if len(sources[lab.file]) <= _LARGEST else None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Code(lines)
+    if own is None:
+        return Code(lines)
+    calls = [call for tree in trees for call in _comparisons(tree)]
+    written = [(call, _prefix(call)) for call in calls]
+    results = _results(own, lab)
+    baselines = {part.name for part in lab.exercises if part.printed and not part.printed.match}
+    return Code(
+        lines,
+        True,
+        {prefix: _exercise(call, results, baselines) for call, prefix in written if prefix},
+        any(prefix is None for _, prefix in written),
+        any(prefix == "" for _, prefix in written),
+        frozenset(text for tree in trees for text in _texts(tree)),
+    )
+
+
+def _comparisons(tree: ast.Module) -> Iterator[ast.Call]:
+    names = {_COMPARE}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names |= {name.asname for name in node.names if name.name == _COMPARE and name.asname}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) if name in names:
+                yield node
+
+
+def _prefix(call: ast.Call) -> str | None:
+    """The prefix that is written out, "" where there is none; None where it is computed."""
+    given = [keyword.value for keyword in call.keywords if keyword.arg == "prefix"]
+    given += call.args[_PREFIX_PLACE : _PREFIX_PLACE + 1]
+    hidden = [keyword for keyword in call.keywords if keyword.arg is None]
+    if hidden or any(isinstance(argument, ast.Starred) for argument in call.args):
+        return None
+    match given:
+        case []:
+            return ""
+        case [ast.Constant(value=str(text))]:
+            return text
+    return None
+
+
+def _results(tree: ast.Module, lab: Lab) -> dict[str, str]:
+    """The names that hold an exercise's result, with the exercise: ``weight`` of ``weight = entry()``, and
+    those that a loop over it binds."""
+    entries = {entry: exercise.name for exercise in lab.exercises for entry in exercise.entries}
+    results: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[*targets], value=ast.Call(func=ast.Name(id=name))) if name in entries:
+                bound = [name_ for target in targets for name_ in _names(target)]
+                results |= dict.fromkeys(bound, entries[name])
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For) and (held := [results[n] for n in _names(node.iter) if n in results]):
+            results |= dict.fromkeys(_names(node.target), held[-1])
+    return results
+
+
+def _exercise(call: ast.Call, results: Mapping[str, str], baselines: Collection[str]) -> str | None:
+    """The exercise whose result is compared with the baseline's, or with which the baseline is."""
+    named = [results[name] for argument in call.args for name in _names(argument) if name in results]
+    return next((name for name in reversed(named) if name not in baselines), named[-1] if named else None)
+
+
+def _names(node: ast.AST) -> list[str]:
+    return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
+    """Fixed texts with letters in them, without ``[Rank``, and without docstrings."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone:
+            text = _IN_BRACKETS.sub("", node.value).strip()
+            if _WORD.search(text):
+                yield text
