@@ -114,10 +114,7 @@ def _graded(
             hashes_of_asked(
                 course, rubric, (options.seed, options.device, options.launcher, options.sandbox)
             ),
-            {
-                name: {str(c): worth for c, worth in part.points.items()}
-                for name, part in rubric.exercises.items()
-            },
+            rubric.worth,
             hash_of_points(rubric),
             of_class.force,
             grader.give_up,
@@ -129,7 +126,7 @@ def _graded(
         finally:
             columns = of_class.roster.columns if of_class.roster else ()
             students = tuple(rows.all(run.done))
-            text = gradebook(students, tuple(rubric.exercises), columns)
+            text = gradebook(students, tuple(rubric.worth), columns)
             write_text(results.folder / "gradebook.csv", text)
             if of_class.platforms is not None:
                 told = of_class.platforms.write(results.folder, students, Naming(rubric.class_.names))
