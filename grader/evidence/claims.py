@@ -34,8 +34,8 @@ def claims_of(run: Run, lab: Lab, prefixes: Mapping[str, str | None]) -> list[Cl
     rank 0, are of the exercises without one, one after the other: what a rank prints keeps its order.
     """
     printed = {part.name: part.printed for part in lab.exercises if part.printed}
-    by_prefix = {shown.prefix: name for name, shown in printed.items() if shown.prefix}
-    by_prefix |= {prefix: name for prefix, name in prefixes.items() if name in printed}
+    by_prefix = {prefix: name for prefix, name in prefixes.items() if name in printed}
+    by_prefix |= {shown.prefix: name for name, shown in printed.items() if shown.prefix}
     used = {line.prefix for line in run.compared}
     elsewhere = {name for prefix, name in by_prefix.items() if prefix in used}
     bare = [name for name, shown in printed.items() if not shown.prefix and name not in elsewhere]

@@ -104,25 +104,30 @@ def _prefix(call: ast.Call) -> str | None:
 
 
 def _results(tree: ast.Module, lab: Lab) -> dict[str, str]:
-    """The names that hold an exercise's result, with the exercise: ``weight`` of ``weight = entry()``, and
-    those that a loop over it binds."""
+    """The names that stand for an exercise's result, with the exercise: those of its functions, ``weight`` of
+    ``weight = entry().cpu()``, and what a loop over it binds. A name that stands for several is left out."""
     entries = {entry: exercise.name for exercise in lab.exercises for entry in exercise.entries}
-    results: dict[str, str] = {}
-    for node in ast.walk(tree):
+    stands_for = {entry: {name} for entry, name in entries.items()}
+    for node in sorted(ast.walk(tree), key=lambda node: isinstance(node, ast.For)):
         match node:
-            case ast.Assign(targets=[*targets], value=ast.Call(func=ast.Name(id=name))) if name in entries:
-                bound = [name_ for target in targets for name_ in _names(target)]
-                results |= dict.fromkeys(bound, entries[name])
-    for node in ast.walk(tree):
-        if isinstance(node, ast.For) and (held := [results[n] for n in _names(node.iter) if n in results]):
-            results |= dict.fromkeys(_names(node.target), held[-1])
-    return results
+            case ast.Assign(targets=targets, value=value):
+                pass
+            case ast.For(target=target, iter=value):
+                targets = [target]
+            case _:
+                continue
+        known = entries if isinstance(node, ast.Assign) else stands_for
+        held = [stands_for[name] for name in _names(value) if name in known]
+        for name in (name for target in targets for name in _names(target) if held):
+            stands_for[name] = stands_for.get(name, set()).union(*held)
+    return {name: next(iter(found)) for name, found in stands_for.items() if len(found) == 1}
 
 
 def _exercise(call: ast.Call, results: Mapping[str, str], baselines: Collection[str]) -> str | None:
-    """The exercise whose result is compared with the baseline's, or with which the baseline is."""
-    named = [results[name] for argument in call.args for name in _names(argument) if name in results]
-    return next((name for name in reversed(named) if name not in baselines), named[-1] if named else None)
+    """The exercise whose result is compared with the baseline's; None where that is not plain to see."""
+    named = {results[name] for argument in call.args for name in _names(argument) if name in results}
+    others = named - set(baselines)
+    return next(iter(others)) if len(others) == 1 else None
 
 
 def _names(node: ast.AST) -> list[str]:

@@ -50,8 +50,8 @@ class Telling:
         titles = {exercise.name: exercise.title for exercise in self.lab.exercises}
         good = []
         for claim in self.claims:
-            known = claim.part in titles
-            part = part_of(titles[claim.part]) if known else f'a comparison with the prefix "{claim.part}"'
+            prefix = f'with the prefix "{claim.part}"' if claim.part else "without a prefix"
+            part = part_of(titles[claim.part]) if claim.part in titles else f"comparisons {prefix}"
             if wrong := claim.unexpected:
                 said = f'"Tensors match: {not claim.expected}" of {part} on {ranks_in_words(wrong)}'
                 yield f"The log says {said}; it should be {claim.expected}."

@@ -84,6 +84,7 @@ def instead(*changed: CaseVerdict) -> list[CaseVerdict]:
 
 
 def report_on(verdicts: list[CaseVerdict], **how: Any) -> Report:
+    rubric = TinyRubric(evidence=EvidencePoints(points=how.pop("log_points", 0.0)))
     return build_report(
-        how.pop("submission", Submission()), TinyRubric(), LAB, verdicts, how.pop("facts", FACTS), **how
+        how.pop("submission", Submission()), rubric, LAB, verdicts, how.pop("facts", FACTS), **how
     )
