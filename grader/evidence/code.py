@@ -11,7 +11,7 @@ from grader.exercises.contract import Lab
 
 _COMPARE = "compare_tensors"
 _PREFIX_PLACE = 3  # among its arguments
-_LARGEST = 2**18  # characters; parsing takes memory by the hundredfold
+_LARGEST = 2**18  # characters of all files; parsing takes memory by the hundredfold
 _IN_BRACKETS = re.compile(r"\[\s*Rank\s*|^\s*\]|\[\s*$")
 _WORD = re.compile(r"[A-Za-z]{2,}")
 _NO_LETTERS = re.compile(r"[^A-Za-z]+")
@@ -54,15 +54,13 @@ class Code:
 def code_of(sources: Mapping[str, str], lab: Lab) -> Code:
     """Read ``sources``, by path below the submission's folder. Never raises for what is in them."""
     lines = {path.rpartition("/")[2]: text.splitlines() for path, text in sources.items()}
-    if lab.file not in sources:
+    if lab.file not in sources or sum(map(len, sources.values())) > _LARGEST:
         return Code(lines)
     try:
-        trees = [ast.parse(text) for text in sources.values() if len(text) <= _LARGEST]
-        own = ast.parse(sources[lab.file]) if len(sources[lab.file]) <= _LARGEST else None
+        by_path = {path: ast.parse(text) for path, text in sources.items()}
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return Code(lines)
-    if own is None:
-        return Code(lines)
+    own, trees = by_path[lab.file], by_path.values()
     calls = [call for tree in trees for call in _comparisons(tree)]
     written = [(call, _prefix(call)) for call in calls]
     results = _results(own, lab)

@@ -12,6 +12,7 @@ from grader.evidence.words import listed
 from grader.judge.text import clean_line
 
 _MOST_QUOTED = 3
+_MOST_HELD = 200  # messages, against each text of the code
 _OF_OTHERS = re.compile(r"All ranks (are here|ready)|Watchdog|NCCL|ProcessGroup|PG ID")
 """What is not printed by a student's file: by the staff's utils.py and the handout's, and by torch."""
 
@@ -36,7 +37,7 @@ def _of_comparisons(run: Run, code: Code) -> list[str]:
 
 
 def _of_messages(messages: list[str], code: Code) -> list[str]:
-    unknown = [message for message in messages[:1000] if not code.could_say(message)]
+    unknown = [message for message in messages[:_MOST_HELD] if not code.could_say(message)]
     if not unknown:
         return []
     quoted = listed([f'"{clean_line(message, 60)}"' for message in unknown[:_MOST_QUOTED]])
