@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from grader.course import Course
+from grader.evidence import read_evidence
 from grader.intake import Submission, take_in
 from grader.intake.sources import lines_of
 from grader.job import Job
@@ -131,6 +132,12 @@ class Grader:
             session, made = self._prepare(timings)
         rubric, options = self._rubric, self._options
         asked = exercises_asked(only, made.lab)
+        # Read before anything of the submission runs: without a sandbox it could change its own files.
+        sources = lines_of(self._staging / staged, submission.files)
+        evidence = None
+        if submission.logs:
+            code = {name: "\n".join(lines) for name, lines in sources.items()}
+            evidence = read_evidence(submission.logs, code, made.lab)
         jobs = [
             replace(job, submission=staged, cases=cases)
             for job in made.jobs
@@ -160,8 +167,7 @@ class Grader:
             machine=made.machine,
             notes=_notes(submission, options),
         )
-        sources = lines_of(self._staging / staged, submission.files)
-        report = build_report(submission, rubric, made.lab, verdicts, facts, only or None, sources)
+        report = build_report(submission, rubric, made.lab, verdicts, facts, only or None, sources, evidence)
         return Graded(report, timings)
 
     def _prepare(self, timings: Timings) -> tuple[Session, Trusted]:

@@ -115,10 +115,7 @@ def _graded(
             hashes_of_asked(
                 course, rubric, (options.seed, options.device, options.launcher, options.sandbox)
             ),
-            {
-                name: {str(c): worth for c, worth in part.points.items()}
-                for name, part in rubric.exercises.items()
-            },
+            rubric.worth,
             hash_of_points(rubric),
             of_class.force,
             grader.give_up,
@@ -129,7 +126,7 @@ def _graded(
             finished = run.run(found.hand_ins, jobs, watcher.finished)
         finally:
             columns = of_class.roster.columns if of_class.roster else ()
-            students, exercises = tuple(rows.all(run.done)), tuple(rubric.exercises)
+            students, exercises = tuple(rows.all(run.done)), tuple(rubric.worth)
             write_text(results.folder / "gradebook.csv", gradebook(students, exercises, columns))
             write_text(results.folder / "index.html", render_index(students, exercises, rubric.title))
             if of_class.platforms is not None:

@@ -218,7 +218,7 @@ def _hash_of(value: object) -> str:
 
 def hash_of_points(rubric: Rubric) -> str:
     """A hash of what the checks are worth."""
-    return _hash_of({name: dict(part.points) for name, part in rubric.exercises.items()})
+    return _hash_of(rubric.worth)
 
 
 def hash_of_hand_in(path: Path) -> str:

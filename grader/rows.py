@@ -37,7 +37,7 @@ class ClassRows:
         for number, cells in enumerate(self._roster.rows if self._roster else ()):
             if number not in self._there:
                 self.not_submitted += 1
-                zeros = dict.fromkeys(self._rubric.exercises, 0.0)
+                zeros = dict.fromkeys(self._rubric.worth, 0.0)
                 yield Row(cells[0], NOT_SUBMITTED, 0, self._rubric.max_score, zeros, of_roster=cells)
 
     def _row(self, hand_in: HandIn, finished: Finished | None) -> Row:
@@ -62,7 +62,7 @@ class ClassRows:
                 f"nothing to grade: {outcome.sentence}",
                 0,
                 self._rubric.max_score,
-                dict.fromkeys(self._rubric.exercises, 0.0),
+                dict.fromkeys(self._rubric.worth, 0.0),
                 stored.file,
                 stored.basis.hand_in,
                 stored.graded_at,

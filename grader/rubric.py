@@ -18,6 +18,10 @@ Positive = Annotated[int, Field(ge=1)]
 Points = Annotated[float, Field(ge=0)]
 Check = Literal["baseline", "hidden", "input_gradient", "own_share", "script"]
 
+EVIDENCE = "evidence"
+COMPLETE_LOG = "complete_log"
+"""The exercise and the check by which points for a log are counted, where a rubric gives some."""
+
 MUST_DIVIDE = (
     ("global_batch_size", "world_size"),
     ("global_batch_size", "accumulation_steps"),
@@ -143,6 +147,12 @@ class ExercisePoints(_Part):
         return sum(self.points.values())
 
 
+class EvidencePoints(_Part):
+    """``[evidence]``: points for the complete log of a run, whatever it says of right and wrong."""
+
+    points: Points = 0.0
+
+
 class Rubric(_Part):
     """A whole rubric. ``tolerance`` is the largest absolute difference from the baseline that is right."""
 
@@ -154,15 +164,23 @@ class Rubric(_Part):
     class_: Annotated[ClassNaming, Field(alias="class")] = ClassNaming()
     baseline: BaselineCase = BaselineCase()
     hidden: Annotated[tuple[HiddenCase, ...], Field(strict=False)] = ()  # TOML has lists, no tuples
+    evidence: EvidencePoints = EvidencePoints()
     exercises: Mapping[str, ExercisePoints]
 
     @property
+    def worth(self) -> dict[str, dict[str, float]]:
+        """The points by exercise and check; those for a log come last, where there are any."""
+        worth = {name: {str(c): p for c, p in part.points.items()} for name, part in self.exercises.items()}
+        log = {EVIDENCE: {COMPLETE_LOG: self.evidence.points}} if self.evidence.points else {}
+        return worth | log
+
+    @property
     def max_score(self) -> float:
-        return sum(exercise.max_score for exercise in self.exercises.values())
+        return sum(sum(points.values()) for points in self.worth.values())
 
     @model_validator(mode="after")
     def _can_be_earned(self) -> Rubric:
-        if not self.max_score:
+        if not any(exercise.max_score for exercise in self.exercises.values()):
             raise ValueError("No exercise has points, so nothing can be earned")
         asked = [name for name, exercise in self.exercises.items() if "hidden" in exercise.points]
         if asked and not self.hidden:

@@ -20,6 +20,7 @@ def check_rubric(rubric: Rubric, lab: Lab, path: Path) -> None:
         *_exercises(rubric, lab),
         *_baseline(rubric, lab),
         *_hidden(rubric, lab),
+        *_evidence(rubric, lab),
     ]
     if problems:
         raise RubricError(path, problems)
@@ -57,6 +58,14 @@ def _baseline(rubric: Rubric, lab: Lab) -> Iterator[tuple[str, str]]:
     numbers = {"world_size": rubric.baseline.world_size, **lab.sizes}
     if problem := not_divisible(numbers):
         yield "baseline.world_size", f"At the handout's sizes, {problem}."
+
+
+def _evidence(rubric: Rubric, lab: Lab) -> Iterator[tuple[str, str]]:
+    if rubric.evidence.points and not any(exercise.printed for exercise in lab.exercises):
+        yield (
+            "evidence.points",
+            f"The driver of {lab.name} prints nothing that a log could be known by: set 0 points.",
+        )
 
 
 def _hidden(rubric: Rubric, lab: Lab) -> Iterator[tuple[str, str]]:

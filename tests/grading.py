@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from grader.check import Progress, check
 from grader.course import find_course
@@ -51,6 +52,13 @@ def grade_path(
 def exercise(report: Report, name: str) -> ExercisePart:
     """One exercise of a report."""
     return next(part for part in report.exercises if part.name == name)
+
+
+def without_timelines(data: Any) -> Any:
+    """JSON data of a report without the times of the ranks' operations, which no two runs share."""
+    if isinstance(data, dict):
+        return {key: without_timelines(value) for key, value in data.items() if key != "timeline"}
+    return [without_timelines(value) for value in data] if isinstance(data, list) else data
 
 
 def verdicts(report: Report) -> object:

@@ -44,6 +44,7 @@ def test_the_package_itself_holds_the_arrows(copy):
         ("exercises", "reference"),
         ("judge", "grader.run"),
         ("judge", "grader.report"),
+        ("judge", "grader.evidence"),
     ],
 )
 def test_an_import_against_the_arrows_fails_the_lint(copy, importer, imported):

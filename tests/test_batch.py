@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from grader.batch import ClassRun, Finished
+from grader.evidence import Evidence
 from grader.intake import IntakeError
 from grader.intake.attempts import HandIn
 from grader.report.schema import Report
@@ -83,6 +84,29 @@ def test_other_points_are_scored_from_the_verdicts_that_are_there(three: Class) 
     ] * 3
     assert three.graded == []
     assert [one.how for one in three.run(points=halved)] == ["kept"] * 3
+
+
+def test_points_for_a_log_come_and_go_without_grading_again(three: Class) -> None:
+    log = Evidence(("run.log",), (), complete=True)
+    three.answer = lambda student, only: report_on(all_passed(), evidence=log if student == "ann" else None)
+    three.run()
+    finished = three.run(points={**POINTS, "evidence": {"complete_log": 5.0}})
+    assert three.graded == []
+    assert [(one.how, one.score, one.max_score) for one in finished] == [
+        ("re-scored", 105, 105),
+        ("re-scored", 100, 105),
+        ("re-scored", 100, 105),
+    ]
+    assert [(one.how, one.score, one.max_score) for one in three.run()] == [("re-scored", 100, 100)] * 3
+
+
+def test_another_log_beside_the_same_code_is_another_hand_in(tmp_path: Path) -> None:
+    (tmp_path / "assignment4.py").write_text("")
+    hashes = {hash_of_hand_in(tmp_path)}
+    for text in ("one run", "another run"):
+        (tmp_path / "run.log").write_text(text)
+        hashes.add(hash_of_hand_in(tmp_path))
+    assert len(hashes) == 3
 
 
 def test_only_the_exercise_that_is_asked_otherwise_is_asked_again(three: Class) -> None:

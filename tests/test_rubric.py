@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,27 @@ def test_limits_that_are_not_given_keep_their_defaults(tmp_path):
     assert rubric.limits.for_job() == Limits(seconds=3)
     assert rubric.intake.for_intake() == IntakeLimits(files=5)
     assert rubric.baseline.world_size == 4 and rubric.tolerance == 1e-5
+
+
+def test_a_log_is_worth_nothing_unless_the_rubric_says_so(tmp_path):
+    assert load_rubric(SHIPPED).worth.keys() == load_rubric(SHIPPED).exercises.keys()
+    assert smallest_with(tmp_path, "").evidence.points == 0
+    rubric = smallest_with(tmp_path, "[evidence]\npoints = 5\n")
+    assert rubric.worth == {"script": {"script": 1}, "evidence": {"complete_log": 5}}
+    assert rubric.max_score == 6
+    found = problems(tmp_path, SMALLEST.replace("script = 1", "script = 0") + "[evidence]\npoints = 5\n")
+    assert found == {"": "No exercise has points, so nothing can be earned."}
+    assert "evidence.points" in problems(tmp_path, SMALLEST + "[evidence]\npoints = -1\n")
+
+
+def test_points_for_a_log_need_a_driver_that_prints(tmp_path):
+    path = tmp_path / "rubric.toml"
+    path.write_text(SHIPPED.read_text().replace("[evidence]\npoints = 0", "[evidence]\npoints = 5"))
+    rubric = load_rubric(path)
+    check_rubric(rubric, LAB, path)
+    silent = replace(LAB, exercises=tuple(replace(part, printed=None) for part in LAB.exercises))
+    with pytest.raises(RubricError, match=r"evidence\.points: The driver of assignment4 prints nothing"):
+        check_rubric(rubric, silent, path)
 
 
 def test_an_unknown_key_is_refused_by_its_dotted_name_with_the_likeliest_one_beside_it(tmp_path):

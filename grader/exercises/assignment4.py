@@ -13,7 +13,17 @@ import torch.distributed as dist
 from grader.exercises import assignment4_mistakes as mistakes
 from grader.exercises import assignment4_share, assignment4_theory
 from grader.exercises.assignment4_layers import layer_probe
-from grader.exercises.contract import Case, Exercise, GivenData, Lab, Mistake, Probe, Theory, WrongReturn
+from grader.exercises.contract import (
+    Case,
+    Exercise,
+    GivenData,
+    Lab,
+    Mistake,
+    Printed,
+    Probe,
+    Theory,
+    WrongReturn,
+)
 
 _Tensors = dict[str, torch.Tensor]
 
@@ -146,6 +156,7 @@ def _weight_exercise(
     title: str,
     step: str,
     known: tuple[Mistake, ...],
+    printed: Printed,
     share: Callable[[_Tensors, Case, int], _Tensors],
     probes: Mapping[str, Probe] | None = None,
     ranks_asked: str = "all",
@@ -170,6 +181,7 @@ def _weight_exercise(
         arguments=arguments,
         probes=probes or {},
         mistakes=known,
+        printed=printed,
     )
 
 
@@ -178,6 +190,7 @@ LAB = Lab(
     seed=42,
     sizes={"global_batch_size": 128, "input_dim": 64, "output_dim": 32},
     given_data=GivenData(assignment4_share.draw, assignment4_share.provide),
+    last_line="done",
     exercises=(
         Exercise(
             name="script",
@@ -194,12 +207,14 @@ LAB = Lab(
             expect=_expect_single_step,
             initial=_initial_weight,
             mistakes=mistakes.SINGLE_STEP,
+            printed=Printed(ranks="first", match=False),
         ),
         _weight_exercise(
             "grad_accumulation",
             "Part 2: gradient accumulation",
             "single_step_with_grad_accumulation",
             mistakes.GRAD_ACCUMULATION,
+            Printed(ranks="first"),
             share=assignment4_share.share_everything,
             theory=assignment4_theory.alone,
             ranks_asked="first",
@@ -211,6 +226,7 @@ LAB = Lab(
             "Part 3: data parallel",
             "data_parallel_single_step",
             mistakes.DATA_PARALLEL,
+            Printed("DataParallel"),
             share=assignment4_share.share_rows,
             theory=assignment4_theory.data_parallel,
             most_gradient_rows=lambda case: case.sizes["global_batch_size"] // case.world_size,
@@ -221,6 +237,7 @@ LAB = Lab(
             "Part 4: column parallel",
             "full_column_parallel_single_step",
             mistakes.COLUMN_PARALLEL,
+            Printed("FullColumnParallel"),
             share=assignment4_share.share_columns,
             theory=assignment4_theory.column_parallel,
             most_gradient_rows=lambda case: 0,
@@ -231,6 +248,7 @@ LAB = Lab(
             "Part 5: row parallel",
             "row_parallel_single_step",
             mistakes.ROW_PARALLEL,
+            Printed("RowParallel"),
             share=assignment4_share.share_input_columns,
             theory=assignment4_theory.row_parallel,
             most_gradient_rows=lambda case: 0,
@@ -246,6 +264,7 @@ LAB = Lab(
             arguments={"num_micro_batches": 4},
             prepare=_bind_baseline_globals,
             mistakes=mistakes.PIPELINE,
+            printed=Printed("Pipeline"),
             share=assignment4_share.share_stage,
             theory=assignment4_theory.pipeline,
             most_gradient_rows=_rows_of("num_micro_batches"),

@@ -117,6 +117,18 @@ class GivenData:
 
 
 @dataclass(frozen=True)
+class Printed:
+    """The comparison of an exercise's result with the baseline, as the handout's driver prints it by
+    `compare_tensors`: its ``prefix``, the ``ranks`` that print it ("all" or "first"), and what it should say
+    (``match``). Exercises of one prefix are printed in the lab's order. For who reads a log that was handed
+    in: nothing printed decides anything."""
+
+    prefix: str = ""
+    ranks: str = "all"
+    match: bool = True
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One graded part of a lab.
 
@@ -141,7 +153,7 @@ class Exercise:
     compare with what it did.
 
     ``arguments`` are the keyword arguments that a case may set, with the handout's defaults
-    (``{"accumulation_steps": 4}``).
+    (``{"accumulation_steps": 4}``). ``printed`` is what the handout's driver prints of it, if anything.
     """
 
     name: str
@@ -159,6 +171,7 @@ class Exercise:
     most_gradient_rows: Callable[[Case], int] | None = None
     rows_to_cut: Callable[[Case], int] | None = None
     theory: Callable[[Case, int], Theory] | None = None
+    printed: Printed | None = None
 
     @property
     def whole_file(self) -> bool:
@@ -173,7 +186,8 @@ class Exercise:
 class Lab:
     """The exercises of one hand-in file, in the order in which they are reported.
 
-    ``sizes`` are the handout's values of the constants that a case may replace.
+    ``sizes`` are the handout's values of the constants that a case may replace. ``last_line`` is what each
+    rank prints at the end of the handout's driver, behind ``[Rank r]``.
     """
 
     name: str
@@ -181,6 +195,7 @@ class Lab:
     sizes: Mapping[str, int]
     seed: int
     given_data: GivenData | None = None
+    last_line: str = ""
 
     @property
     def file(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from grader.intake.entries import REGULAR, Entry
 from grader.intake.errors import IntakeError, shown
 from grader.intake.limits import IntakeLimits
+from grader.intake.logs import choose_logs
 from grader.intake.names import junk_in, plain, why_not_staged
 
 Folder = tuple[str, ...]
@@ -15,15 +16,17 @@ Folder = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Choice:
-    """``files`` pairs the path below the staging directory with its entry; ``ignored`` are (name, reason)."""
+    """``files`` pairs the path below the staging directory with its entry; ``logs`` are to be read and never
+    staged; ``ignored`` are (name, reason)."""
 
     files: tuple[tuple[str, Entry], ...]
+    logs: tuple[Entry, ...]
     ignored: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
 
 
 def choose(name: str, entries: Sequence[Entry], lab_files: tuple[str, ...], limits: IntakeLimits) -> Choice:
-    """Finds the one folder with a lab file in it and sorts every entry into staged or ignored.
+    """Finds the one folder with a lab file in it and sorts every entry into staged, log or ignored.
 
     Raises `IntakeError` when there is no such folder or no single best one, when a member is not a plain
     file, or when what would be staged is too much or contradicts itself.
@@ -48,14 +51,20 @@ def choose(name: str, entries: Sequence[Entry], lab_files: tuple[str, ...], limi
     wanted, renamed = _with_plain_names(name, wanted, lab_files)
     home, others, notes = _home(name, wanted, lab_files)
     files: list[tuple[str, Entry]] = []
+    logs = choose_logs(wanted, home, others)
     for entry in wanted:
+        if entry in logs:
+            continue
         if reason := _reason(entry, home, others, lab_files):
             ignored[shown(entry.path)] = reason
         else:
             files.append(("/".join(entry.parts[len(home) :]), entry))
     _check_staged(name, files, limits)
     return Choice(
-        tuple(sorted(files, key=lambda file: file[0])), tuple(sorted(ignored.items())), (*renamed, *notes)
+        tuple(sorted(files, key=lambda file: file[0])),
+        logs,
+        tuple(sorted(ignored.items())),
+        (*renamed, *notes),
     )
 
 

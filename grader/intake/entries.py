@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from grader.intake.ends import Ends
 from grader.intake.errors import IntakeError, shown
 from grader.intake.limits import RATIO_FROM, IntakeLimits
 
@@ -41,7 +42,7 @@ class Entry:
 
 
 class Source(Protocol):
-    """A submission that has been opened. Both methods raise `IntakeError` and no other error."""
+    """A submission that has been opened. Its methods raise `IntakeError` and no other error."""
 
     def entries(self) -> tuple[Entry, ...]:
         """Every file (not the folders), in the order in which the source has them."""
@@ -49,6 +50,11 @@ class Source(Protocol):
 
     def read(self, wanted: Sequence[Entry]) -> list[bytes]:
         """The contents of ``wanted``, each of exactly ``size`` bytes, in that order."""
+        ...
+
+    def ends(self, wanted: Sequence[Entry], most: int) -> list[Ends | None]:
+        """The beginning and the end of each of ``wanted``, ``most`` bytes together, in that order; None of
+        one that cannot be read, which spoils no other."""
         ...
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
+from grader.intake.ends import Ends, ends_of, ends_of_file
 from grader.intake.entries import REGULAR, Entry, refuse_too_many
 from grader.intake.errors import IntakeError, shown
 from grader.intake.limits import IntakeLimits
@@ -28,12 +32,18 @@ def read_bounded(path: Path, most: int) -> bytes:
 
     Raises `IntakeError` for anything else: a symbolic link is not followed, a pipe not waited for.
     """
+    with _open_file(path) as stream:
+        return stream.read(most + 1)
+
+
+@contextmanager
+def _open_file(path: Path) -> Iterator[IO[bytes]]:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(descriptor, "rb") as stream:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OSError(0, "not a regular file")
-            return stream.read(most + 1)
+            yield stream
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -75,6 +85,16 @@ class FolderSource:
                 raise unreadable(path, OSError(0, "its length changed while it was read"))
         return contents
 
+    def ends(self, wanted: Sequence[Entry], most: int) -> list[Ends | None]:
+        return [self._ends(self._root.joinpath(*entry.parts), most) for entry in wanted]
+
+    def _ends(self, path: Path, most: int) -> Ends | None:
+        try:
+            with _open_file(path) as stream:
+                return ends_of_file(stream, os.fstat(stream.fileno()).st_size, most)
+        except IntakeError:
+            return None
+
 
 def _entry(parts: tuple[str, ...], item: os.DirEntry[str]) -> Entry:
     status = item.stat(follow_symlinks=False)
@@ -96,3 +116,6 @@ class SingleFile:
 
     def read(self, wanted: Sequence[Entry]) -> list[bytes]:
         return [self._data for _ in wanted]
+
+    def ends(self, wanted: Sequence[Entry], most: int) -> list[Ends | None]:
+        return [ends_of(io.BytesIO(self._data), len(self._data), most) for _ in wanted]

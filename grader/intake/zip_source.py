@@ -7,7 +7,9 @@ import stat
 import zipfile
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import IO
 
+from grader.intake.ends import Ends, ends_of
 from grader.intake.entries import (
     REGULAR,
     Entry,
@@ -71,6 +73,23 @@ class ZipSource:
                     content = error
                 yield entry, content
 
+    def ends(self, wanted: Sequence[Entry], most: int) -> list[Ends | None]:
+        with reading(self._name, WHAT), zipfile.ZipFile(io.BytesIO(self._data)) as archive:
+            members = archive.infolist()
+            return [self._ends(archive, members[entry.key], entry, most) for entry in wanted]
+
+    def _ends(
+        self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, entry: Entry, most: int
+    ) -> Ends | None:
+        try:
+            with (
+                reading(entry.path, "a member of a zip archive"),
+                self._opened(archive, member, entry) as stream,
+            ):
+                return ends_of(stream, entry.size, most)
+        except IntakeError:
+            return None
+
     def _parts(self, member: zipfile.ZipInfo) -> tuple[str, ...]:
         try:
             return parts_of(member.orig_filename, self._name)
@@ -79,6 +98,13 @@ class ZipSource:
             return ()
 
     def _content(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, entry: Entry) -> bytes:
+        with self._opened(archive, member, entry) as stream:
+            content = stream.read(entry.size)
+            if len(content) != entry.size or stream.read(1):
+                raise zipfile.BadZipFile(f"{entry.path} is not as long as the archive says")
+        return content
+
+    def _opened(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, entry: Entry) -> IO[bytes]:
         if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             # The other methods' decompressors cannot be told to stop after so many bytes.
             raise IntakeError(
@@ -87,11 +113,7 @@ class ZipSource:
                 "The grader reads plain zip files only.",
                 "Make the zip again with your system's ordinary command, or hand in the .py file.",
             )
-        with archive.open(member) as stream:
-            content = stream.read(entry.size)
-            if len(content) != entry.size or stream.read(1):
-                raise zipfile.BadZipFile(f"{entry.path} is not as long as the archive says")
-        return content
+        return archive.open(member)
 
 
 def _when(member: zipfile.ZipInfo) -> float:

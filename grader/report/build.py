@@ -13,6 +13,7 @@ from grader.judge.hard_coded import name_hard_coded
 from grader.judge.same_cause import name_once
 from grader.judge.text import clean_line, clean_text
 from grader.report.case_rows import case_rows
+from grader.report.evidence import evidence_exercise, evidence_part, held_against
 from grader.report.schema import (
     CaseRow,
     CaseStatus,
@@ -27,6 +28,7 @@ from grader.report.schema import (
 )
 
 if TYPE_CHECKING:
+    from grader.evidence import Evidence
     from grader.judge.verdict import CaseVerdict  # imports torch, which a report does not need
     from grader.rubric import Rubric
 
@@ -72,17 +74,21 @@ def build_report(
     facts: RunFacts,
     only: Collection[str] | None = None,
     sources: Sources = MappingProxyType({}),
+    evidence: Evidence | None = None,
 ) -> Report:
     """The report on one submission, its exercises in the lab's order.
 
     ``only`` names the exercises that were asked (None: all); the others are ``skipped`` and count nowhere.
-    ``sources`` has the lines of the submission's files, which findings quote.
-    A check of the rubric without a verdict was not carried out, and is an error. Raises ValueError for a
-    verdict that the rubric does not know.
+    ``sources`` has the lines of the submission's files, which findings quote. ``evidence`` is what the logs
+    say, of which the rubric may make a line more. A check of the rubric without a verdict was not carried
+    out, and is an error. Raises ValueError for a verdict that the rubric does not know.
     """
     _refuse_unknown(rubric, lab, verdicts)
     verdicts = name_once(name_hard_coded(verdicts))
     exercises = tuple(_exercise(exercise, rubric, verdicts, only, sources) for exercise in lab.exercises)
+    logs = held_against(evidence_part(evidence) if evidence else None, exercises)
+    if rubric.evidence.points:
+        exercises += (evidence_exercise(logs, rubric.evidence.points, asked=only is None),)
     statuses = {exercise.status for exercise in exercises} - {"skipped"}
     errors = any(check.status == "error" for exercise in exercises for check in exercise.checks)
     return Report(
@@ -98,6 +104,7 @@ def build_report(
         seed=facts.seed,
         command=clean_line(facts.command, 2000),
         notes=tuple(clean_text(note, _MESSAGE) for note in facts.notes),
+        evidence=logs,
         seconds=round(facts.seconds, 3),
     )
 

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from grader.report.evidence import evidence_exercise, held_against, without_evidence
 from grader.report.schema import CheckPart, ExercisePart, Report
+from grader.rubric import COMPLETE_LOG, EVIDENCE
 
 
 def rescored(report: Report, points: Mapping[str, Mapping[str, float]]) -> Report:
-    """The report with what the checks are worth as in ``points``, by exercise and check. The checks stay."""
-    exercises = tuple(_exercise(part, points[part.name]) for part in report.exercises)
+    """The report with what the checks are worth as in ``points``, by exercise and check. The checks stay, and
+    what the logs are worth goes by what is kept of them."""
+    exercises = tuple(_exercise(part, points[part.name]) for part in without_evidence(report.exercises))
+    if worth := points.get(EVIDENCE, {}).get(COMPLETE_LOG):
+        exercises += (evidence_exercise(report.evidence, worth),)
     return _with(report, exercises)
 
 
 def merged(report: Report, again: Report) -> Report:
     """``again``, with the exercises that it skipped as they are in the report."""
     before = {part.name: part for part in report.exercises}
-    return _with(
-        again,
-        tuple(before.get(part.name, part) if part.status == "skipped" else part for part in again.exercises),
+    exercises = tuple(
+        before.get(part.name, part) if part.status == "skipped" else part for part in again.exercises
     )
+    evidence = held_against(again.evidence, exercises)
+    return _with(again.model_copy(update={"evidence": evidence}), exercises)
 
 
 def _with(report: Report, exercises: tuple[ExercisePart, ...]) -> Report:

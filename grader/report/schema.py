@@ -31,7 +31,7 @@ class IgnoredFile(_Model):
 
 
 class SubmissionPart(_Model):
-    """What was handed in. ``sha256`` is that of the file, or of a directory's staged content."""
+    """What was handed in. ``sha256`` is that of the file, or of a directory's staged content and its logs."""
 
     name: str
     sha256: str
@@ -190,12 +190,40 @@ class ExercisePart(_Model):
     output: tuple[OutputRow, ...] = ()
 
 
+class ClaimRow(_Model):
+    """What a log says of one part: ``expected`` is what the handout's driver should print of it, "Tensors
+    match: True" but for the weight before and after the step."""
+
+    part: str
+    ranks_matching: tuple[int, ...]
+    ranks_not_matching: tuple[int, ...]
+    expected: bool = True
+
+
+class EvidencePart(_Model):
+    """What the logs say that were handed in. Anybody can write a log: no verdict comes from it.
+
+    ``facts`` are sentences, the weightiest first. ``complete``: every rank printed every comparison of the
+    handout's driver, and came to its end. ``consistent``: the code handed in may have printed it, and the
+    grader does not say otherwise of a part. Null is what cannot be told.
+    """
+
+    files: tuple[str, ...]
+    facts: tuple[str, ...] = ()
+    caution: str = "Anybody can write a log. No verdict, and no point for right or wrong, comes from it."
+    world_size: int | None = None
+    claims: tuple[ClaimRow, ...] = ()
+    complete: bool | None = None
+    consistent: bool | None = None
+
+
 class Report(_Model):
     """Everything about one graded submission.
 
     ``seed`` is the master seed from which the hidden cases were drawn; ``command`` grades the same again. A
     report for students (`grader.report.audience`) has null and an empty text there.
     ``machine`` is what it ran on; ``seconds`` is wall time. ``notes`` are sentences for the reader.
+    ``evidence`` is there where logs were handed in, which were read and not run.
     """
 
     schema_: Literal[1] = Field(default=1, alias="schema")
@@ -211,6 +239,7 @@ class Report(_Model):
     seed: int | None
     command: str
     notes: tuple[str, ...] = ()
+    evidence: EvidencePart | None = None
     seconds: float
 
     def to_json(self) -> str:

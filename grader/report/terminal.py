@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich import box
@@ -35,6 +36,7 @@ def render_terminal(report: Report, ascii_only: bool = False, narrow: bool = Fal
     parts.append(Text(""))
     parts.append(_total(report))
     parts.extend(Text(f"Note: {note}", style="yellow") for note in report.notes)
+    parts.extend(Text(f"Log (no proof): {fact}", style="yellow") for fact in _of_the_logs(report))
     if report.command:
         parts.append(
             Text(f"To grade this again exactly so (seed {report.seed}): {report.command}", style="dim")
@@ -121,6 +123,12 @@ def _exercise_findings(exercise: ExercisePart) -> list[RenderableType]:
             text = f"{check.name} could not be graded, and costs nothing: {why_error(check)}"
             paragraphs.append(Padding(Text(text, style="yellow"), (0, 0, 0, 2), expand=False))
     return [Text(""), Text(exercise.title, style="bold"), *paragraphs] if paragraphs else []
+
+
+def _of_the_logs(report: Report) -> Sequence[str]:
+    """The weightiest of what the logs say, where they are not the whole log of this code."""
+    logs = report.evidence
+    return logs.facts[:2] if logs and (logs.complete is False or logs.consistent is False) else ()
 
 
 def _total(report: Report) -> Text:

@@ -36,7 +36,7 @@ def test_files_inside_one_folder_are_found_and_the_folder_is_noted(intake, form)
     assert submission.name == "alice"
     assert intake.staged() == {"assignment4.py": SOURCE}
     assert submission.notes == ("The files were inside the folder work/.",)
-    assert submission.ignored == (("work/run.log", "not needed to run"),)
+    assert submission.ignored == ()
 
 
 def test_a_directory_is_taken_in_and_its_hash_is_that_of_the_staged_files(intake, tmp_path):
@@ -46,7 +46,7 @@ def test_a_directory_is_taken_in_and_its_hash_is_that_of_the_staged_files(intake
     first = intake.take(folder)
     assert first.name == "alice.v2"
     assert first.files == ("assignment4.py",)
-    (folder / "notes.txt").write_text("this is not staged")
+    (folder / "notes.md").write_text("this is not staged")
     assert intake.take(folder).sha256 == first.sha256
     (folder / "deep" / "er" / "assignment4.py").write_bytes(SOURCE + b"#")
     assert intake.take(folder).sha256 != first.sha256
@@ -99,7 +99,6 @@ def test_junk_is_left_out_and_named_once_with_its_reason(intake):
         "__pycache__/": "Python's cache",
         ".git/": "version control",
         ".venv/": "a virtual environment",
-        "slurm-123.out": "not needed to run",
         "run.sbatch": "only Python files (*.py) are run",
     }
 

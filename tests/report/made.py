@@ -11,6 +11,7 @@ from grader.judge.findings import Finding
 from grader.judge.verdict import CaseStatus, CaseVerdict
 from grader.report.build import RunFacts, build_report
 from grader.report.schema import Report
+from grader.rubric import EvidencePoints
 
 
 def _exercise(name: str, title: str) -> Exercise:
@@ -33,6 +34,7 @@ class TinyRubric:
             "second": Points({"baseline": 20.0, "hidden": 40.0}),
         }
     )
+    evidence: EvidencePoints = field(default_factory=EvidencePoints)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def instead(*changed: CaseVerdict) -> list[CaseVerdict]:
 
 
 def report_on(verdicts: list[CaseVerdict], **how: Any) -> Report:
+    rubric = TinyRubric(evidence=EvidencePoints(points=how.pop("log_points", 0.0)))
     return build_report(
-        how.pop("submission", Submission()), TinyRubric(), LAB, verdicts, how.pop("facts", FACTS), **how
+        how.pop("submission", Submission()), rubric, LAB, verdicts, how.pop("facts", FACTS), **how
     )
