@@ -34,6 +34,9 @@ def markdown(report: Report) -> str:
         blocks += _exercise(exercise)
     if report.notes:
         blocks += ["## Notes", *(_block(note) for note in report.notes)]
+    if report.evidence:
+        blocks += ["## The logs handed in", _escaped(report.evidence.caution)]
+        blocks += map(_block, report.evidence.facts)
     blocks += _handed_in(report)
     if report.command:
         blocks += [

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 
 import pytest
 
 from grader.evidence import Claim, Evidence
 from grader.report.gradebook import Row, gradebook
+from grader.report.html import render_html
+from grader.report.markdown import markdown
 from grader.report.rescore import merged, rescored
 from grader.report.schema import Report
 from grader.report.terminal import print_report
@@ -138,3 +141,13 @@ def test_one_exercise_that_is_asked_alone_leaves_the_log_out() -> None:
     assert (again.exercises[-1].status, again.max_score) == ("skipped", 40)
     whole = report_on(all_passed(), evidence=WHOLE, log_points=5.0)
     assert rescored(merged(whole, again), WITH_A_LOG) == whole
+
+
+@pytest.mark.parametrize("rendered", [render_html, markdown])
+def test_a_page_tells_what_the_logs_say_and_that_anybody_can_write_one(
+    rendered: Callable[[Report], str],
+) -> None:
+    told = rendered(report_on(all_passed(), evidence=WHOLE))
+    assert "What the log says is as it should be." in told
+    assert "Anybody can write a log." in told
+    assert "The logs handed in" not in rendered(report_on(all_passed()))

@@ -155,8 +155,9 @@ def test_a_skipped_exercise_and_a_report_of_nothing_are_shown() -> None:
     Elements(render_html(examples.right().model_copy(update={"exercises": (), "machine": {}})))
 
 
-def test_a_seed_that_is_kept_secret_is_not_shown_as_none() -> None:
-    assert "<dd>None" not in render_html(examples.right().model_copy(update={"seed": None}))
+def test_a_seed_and_a_command_that_are_kept_secret_are_not_shown_as_none() -> None:
+    text = render_html(examples.right().model_copy(update={"seed": None, "command": ""}))
+    assert "<dd>None" not in text and "Again, in the same way" not in text
 
 
 def test_the_title_is_the_submission_unless_one_is_given() -> None:
