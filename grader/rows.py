@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from grader.batch import Finished
 from grader.intake.attempts import HandIn
 from grader.intake.errors import shown
+from grader.report.audience import for_audience
 from grader.report.gradebook import NOT_SUBMITTED, Row
 from grader.report.tallies import codes_of
 from grader.report.worst import worst_sentence
@@ -79,7 +80,7 @@ class ClassRows:
             stored.graded_at,
             (*outcome.notes, *more),
             max_scores={part.name: part.max_score for part in outcome.exercises if part.max_score},
-            worst=worst_sentence(outcome),
+            worst=worst_sentence(for_audience(outcome, "student")),  # Moodle shows it to them
             exercises={part.name: part.status for part in outcome.exercises},
             codes=codes_of(outcome),
             report=self._results.page(stored.student),

@@ -72,9 +72,10 @@ def _jobs(course: Course, rubric: Rubric, lab: Lab, options: Options) -> list[Jo
     from grader.rubric_check import check_rubric
 
     check_rubric(rubric, lab, course.rubric_path)
-    # A whole file may well take the process group down when it is done: nothing comes after it.
-    exercises = sorted(lab.exercises, key=lambda exercise: exercise.whole_file)
-    cases = [case for exercise in exercises for case in cases_for(rubric, lab, exercise, options.seed)]
+    cases = [case for exercise in lab.exercises for case in cases_for(rubric, lab, exercise, options.seed)]
+    # What runs in a process behind a hidden case may know it, and a student sees more of the handout's cases
+    # than how they went. A whole file may well take the process group down: nothing comes after it.
+    cases.sort(key=lambda case: (lab[case.exercise].whole_file, case.seed != lab.seed))
     return sorted(jobs_for(cases), key=lambda job: -job.world_size)
 
 

@@ -33,12 +33,16 @@ class Span:
 
 @dataclass(frozen=True)
 class Timeline:
-    """A rank's time in a case; an ``end`` of None when it did not come to the end of it."""
+    """A rank's time in a case; an ``end`` of None when it did not come to the end of it. ``bytes`` are those
+    of all its operations. ``spans`` are the last and whatever did not end; ``left_out`` are not there.
+    """
 
     rank: int
     begin: float
     end: float | None
     spans: tuple[Span, ...]
+    bytes: int = 0
+    left_out: int = 0
 
 
 def timelines(result: JobResult, case_index: int) -> tuple[Timeline, ...]:
@@ -63,13 +67,17 @@ def _timeline(result: JobResult, case_index: int, rank: int) -> Timeline | None:
             end = ended
         elif "done" in said or "awaited" in said:
             _go_on(spans, said)
-        elif len(spans) < _MOST_SPANS:
+        else:
             at, operation = _time(said, "at"), parse_operation(said)
             if at is not None and operation is not None:
                 spans[operation.number] = _span(operation, at)
     if begin is None:
         return None
-    return Timeline(rank, begin, end, tuple(spans.values()))
+    every = list(spans.values())
+    open_before = [span for span in every[:-_MOST_SPANS] if span.end is None][:_MOST_SPANS]
+    kept = (*open_before, *every[-_MOST_SPANS:])
+    sent = min(sum(span.bytes for span in every), 2**62)
+    return Timeline(rank, begin, end, kept, sent, len(every) - len(kept))
 
 
 def _go_on(spans: dict[int, Span], said: Mapping[str, Any]) -> None:
@@ -104,4 +112,4 @@ def _since(first: float, line: Timeline) -> Timeline:
         for span in line.spans
     )
     end = None if line.end is None else max(shifted(line.begin), shifted(line.end))
-    return Timeline(line.rank, shifted(line.begin), end, spans)
+    return replace(line, begin=shifted(line.begin), end=end, spans=spans)

@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 from typing import Literal
 
 from grader.report.masked import Allowed, masked
+from grader.report.quoted import AROUND
 from grader.report.schema import (
     CaseRow,
     CheckPart,
@@ -38,7 +39,7 @@ def for_audience(report: Report, audience: Audience) -> Report:
     away, without the master seed and without the command that replays it. Doing it twice changes nothing."""
     if audience == "instructor":
         return report
-    staged = frozenset(PurePosixPath(path).name for path in report.submission.files)
+    staged = frozenset(report.submission.files)
     usual = [
         case
         for part in report.exercises
@@ -118,9 +119,13 @@ def _allowed(part: ExercisePart) -> Allowed:
 
 
 def _check(check: CheckPart, hidden: Sequence[bool], allowed: Allowed) -> CheckPart:
+    """Of the handout's cases only the whole file is run behind hidden ones in one process, for it may well
+    take the process group down: its program may know them, and choose where and when it communicates."""
     cases = (
         _case(case, allowed) if unseen else case for case, unseen in zip(check.cases, hidden, strict=True)
     )
+    if check.name == "script":
+        cases = (case.model_copy(update={"timeline": ()}) for case in cases)
     return check.model_copy(update={"cases": tuple(cases)})
 
 
@@ -140,17 +145,17 @@ def _case(case: CaseRow, allowed: Allowed) -> CaseRow:
 
 
 def _finding(finding: FindingRow, allowed: Allowed, staged: frozenset[str]) -> FindingRow:
-    """The quoted lines stay: they are those of the file handed in around ``line``, which stays too, so they
-    tell nothing more. In the name of a file that was not handed in the program has a say."""
-    file = finding.file
-    if file is not None and PurePosixPath(file).name not in staged:
-        file = masked(file, allowed)
+    """A place stays where it is in a file that was handed in, and so do the lines around it: they tell
+    nothing more. Other lines are quoted because the message names them, and there the program has a say."""
+    file = finding.file if finding.file in staged else None
+    line = finding.line if file is not None else None
+    near = () if line is None else range(line - AROUND, line + AROUND + 1)
     return FindingRow(
         code=finding.code,
         message=masked(finding.message, allowed),
         check=finding.check,
         ranks=finding.ranks,
         file=file,
-        line=finding.line,
-        source=finding.source if file == finding.file else (),
+        line=line,
+        source=tuple((number, text) for number, text in finding.source if number in near),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from grader.exercises.contract import Exercise, Lab
@@ -14,6 +13,7 @@ from grader.judge.same_cause import name_once
 from grader.judge.text import clean_line, clean_text
 from grader.report.case_rows import case_rows
 from grader.report.evidence import evidence_exercise, evidence_part, held_against
+from grader.report.quoted import Sources, place, quoted
 from grader.report.schema import (
     CaseRow,
     CaseStatus,
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 
 _OUTPUT = 2000  # characters of one rank's output in a report
 _MESSAGE = 2000
-_AROUND = 2  # lines before and after the one that a finding is about
-
-Sources = Mapping[str, Sequence[str]]
 
 
 class SubmissionInfo(Protocol):
@@ -73,15 +70,16 @@ def build_report(
     verdicts: Sequence[CaseVerdict],
     facts: RunFacts,
     only: Collection[str] | None = None,
-    sources: Sources = MappingProxyType({}),
+    sources: Sources = None,
     evidence: Evidence | None = None,
 ) -> Report:
     """The report on one submission, its exercises in the lab's order.
 
     ``only`` names the exercises that were asked (None: all); the others are ``skipped`` and count nowhere.
-    ``sources`` has the lines of the submission's files, which findings quote. ``evidence`` is what the logs
-    say, of which the rubric may make a line more. A check of the rubric without a verdict was not carried
-    out, and is an error. Raises ValueError for a verdict that the rubric does not know.
+    ``sources`` has the lines of the submission's files: findings quote them, and name no other places.
+    ``evidence`` is what the logs say, of which the rubric may make a line more. A check of the rubric without
+    a verdict was not carried out, and is an error. Raises ValueError for a verdict that the rubric does not
+    know.
     """
     _refuse_unknown(rubric, lab, verdicts)
     verdicts = name_once(name_hard_coded(verdicts))
@@ -104,6 +102,7 @@ def build_report(
         seed=facts.seed,
         command=clean_line(facts.command, 2000),
         notes=tuple(clean_text(note, _MESSAGE) for note in facts.notes),
+        tolerance=rubric.tolerance,
         evidence=logs,
         seconds=round(facts.seconds, 3),
     )
@@ -139,7 +138,7 @@ def _exercise(
         return ExercisePart(name=exercise.name, title=exercise.title, status="skipped", score=0, max_score=0)
     own = [verdict for verdict in verdicts if verdict.case.exercise == exercise.name]
     points = rubric.exercises[exercise.name].points
-    rows = case_rows(exercise, own)
+    rows = case_rows(exercise, own, sources)
     checks = tuple(_check(name, worth, rows[name]) for name, worth in points.items())
     findings = merge_findings(finding for verdict in own for finding in verdict.findings)
     status = _exercise_status(checks, findings)
@@ -180,23 +179,17 @@ def _exercise_status(checks: Sequence[CheckPart], findings: Sequence[Finding]) -
 
 
 def _finding(finding: Finding, sources: Sources) -> FindingRow:
+    file, line = place(sources, finding.file, finding.line)
+    message = clean_text(finding.message, _MESSAGE)
     return FindingRow(
         code=finding.code,
-        message=clean_text(finding.message, _MESSAGE),
+        message=message,
         check=finding.check,
         ranks=finding.ranks,
-        file=None if finding.file is None else clean_line(finding.file, 500),
-        line=finding.line,
-        source=_quoted(sources.get(finding.file or "", ()), finding.line),
+        file=None if file is None else clean_line(file, 500),
+        line=line,
+        source=quoted(sources, file, line, message),
     )
-
-
-def _quoted(lines: Sequence[str], line: int | None) -> tuple[tuple[int, str], ...]:
-    """The line and those around it, as (number, text)."""
-    if line is None or not 1 <= line <= len(lines):
-        return ()
-    numbers = range(max(1, line - _AROUND), min(len(lines), line + _AROUND) + 1)
-    return tuple((number, clean_line(lines[number - 1], 200)) for number in numbers)
 
 
 def _output(verdicts: Sequence[CaseVerdict]) -> tuple[OutputRow, ...]:

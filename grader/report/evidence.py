@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from grader.evidence.words import part_of
 from grader.judge.text import clean_line
-from grader.report.schema import CheckPart, ClaimRow, EvidencePart, ExercisePart
+from grader.report.schema import CheckPart, ClaimRow, EvidencePart, ExercisePart, FindingRow
 from grader.rubric import COMPLETE_LOG, EVIDENCE
 
 if TYPE_CHECKING:
@@ -97,6 +97,17 @@ def evidence_exercise(evidence: EvidencePart | None, worth: float, asked: bool =
         score=check.score,
         max_score=worth,
         checks=(check,),
+        findings=() if passed else (_why_not(evidence),),
+    )
+
+
+def _why_not(evidence: EvidencePart | None) -> FindingRow:
+    if evidence is None:
+        message = "No log was handed in: the points are for the `.log` and `.err` of one whole run."
+    else:
+        message = " ".join(["The log is not that of one whole run.", *evidence.facts])
+    return FindingRow(
+        code="log-incomplete", message=message, check=COMPLETE_LOG, ranks=(), file=None, line=None
     )
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+_INNER = re.compile(r"([;|,\t\r\n]\s*)(?=[=+\-@＝＋－＠])")
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # also the wide forms of East Asian keyboards
 NOT_SUBMITTED = "not submitted"  # the status of who is in the roster and handed nothing in
 
@@ -72,7 +74,9 @@ def gradebook(rows: Iterable[Row], exercises: Sequence[str], roster_columns: Seq
 
 
 def inert(text: str) -> str:
-    """``text`` with an apostrophe in front where a spreadsheet would take it for a formula."""
+    """``text`` with an apostrophe in front where a spreadsheet would take it for a formula: also behind what
+    some take for the end of a cell."""
+    text = _INNER.sub(r"\1'", text)
     begins_oddly = text.startswith(("\t", "\r", "\n")) or text.lstrip().startswith(_FORMULA)
     return f"'{text}" if begins_oddly else text
 

@@ -41,9 +41,10 @@ def gradescope(report: Report) -> str:
 
 
 def _output(report: Report) -> str:
-    parts = [f"{report.score:g} of {report.max_score:g} points."]
     if any(check.status == "error" for exercise in report.exercises for check in exercise.checks):
-        parts.append(_FAULT)
+        parts = [f"{report.score:g} of the {report.max_score:g} points that could be graded.", _FAULT]
+    else:
+        parts = [f"{report.score:g} of {report.max_score:g} points."]
     return inert("\n\n".join([*parts, *report.notes]))
 
 

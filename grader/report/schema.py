@@ -97,11 +97,13 @@ class SpanRow(_Model):
 
 class TimelineRow(_Model):
     """One rank's time in a case, in seconds since the first rank began it; between its spans it computes.
-    An ``end`` of null means that it did not come to the end of the case."""
+    An ``end`` of null means that it did not come to the end of the case. ``left_out`` operations came before
+    the ``spans``, and are not among them."""
 
     rank: int
     begin: Seconds
     end: Seconds | None
+    left_out: Annotated[int, Field(ge=0)] = 0
     spans: tuple[SpanRow, ...] = ()
 
 
@@ -223,6 +225,7 @@ class Report(_Model):
     ``seed`` is the master seed from which the hidden cases were drawn; ``command`` grades the same again. A
     report for students (`grader.report.audience`) has null and an empty text there.
     ``machine`` is what it ran on; ``seconds`` is wall time. ``notes`` are sentences for the reader.
+    ``tolerance`` is the largest difference of a weight that counts as none (absolute plus relative).
     ``evidence`` is there where logs were handed in, which were read and not run.
     """
 
@@ -239,6 +242,7 @@ class Report(_Model):
     seed: int | None
     command: str
     notes: tuple[str, ...] = ()
+    tolerance: Difference = 1e-5
     evidence: EvidencePart | None = None
     seconds: float
 

@@ -18,6 +18,7 @@ from grader.job import Limits
 
 _TEXT = 2000  # characters of a student's text that a record holds
 _TRACEBACK = 4000
+_LAST_LINE = 10_000_000  # a student's code object may claim any
 # Those that a safetensors file can hold, as every version of it reads them.
 _FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 _INTEGERS = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
@@ -119,7 +120,7 @@ def describe_error(error: BaseException, student_folder: Path) -> dict[str, Any]
         "message": _message(error),
         "stage": "load" if frames and all(name == "<module>" for _, _, name in frames) else "call",
         "file": os.path.relpath(file, student_folder) if file else "",
-        "line": line,
+        "line": min(max(line, 0), _LAST_LINE),
         "code": linecache.getline(file, line).strip()[:_TEXT] if file else "",
         "traceback": _shown(frames, error, student_folder),
     }

@@ -54,6 +54,16 @@ def test_the_bytes_are_those_of_the_tensor() -> None:
     assert [span.bytes for span in line.spans] == [64 * 32 * 8, 0]
 
 
+def test_of_many_operations_the_last_are_kept_and_those_that_never_ended() -> None:
+    many: list[Any] = [{"began": 0.0}, operation(1, 0.5, shape=[2], dtype="torch.float32")]
+    for number in range(2, 302):
+        many += [operation(number, float(number)), {"done": number, "at": number + 0.5}]
+    (line,) = made(many)
+    assert (len(line.spans), line.left_out, line.bytes) == (201, 100, 8)
+    assert [span.end for span in line.spans].count(None) == 1
+    assert line.spans[-1].begin == 301.0
+
+
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),

@@ -28,6 +28,7 @@ class Points:
 
 @dataclass(frozen=True)
 class TinyRubric:
+    tolerance: float = 1e-5
     exercises: dict[str, Points] = field(
         default_factory=lambda: {
             "first": Points({"baseline": 10.0, "hidden": 30.0}),

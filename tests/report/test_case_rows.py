@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from grader.judge.differences import Difference
+from grader.judge.findings import Finding
 from grader.judge.timeline import Span, Timeline
+from grader.report.audience import for_audience
 from tests.report.made import instead, report_on, verdict
 
 DRAWN = {
@@ -34,6 +38,34 @@ def test_a_finding_quotes_the_lines_around_its_own() -> None:
     changed = verdict("first", "hidden", "failed", seed=1)
     (finding,) = report_on(instead(changed), sources=lines).exercises[0].findings
     assert finding.source == tuple((number, f"line {number}") for number in (10, 11, 12, 13))
+
+
+def test_a_finding_quotes_every_line_that_its_message_names() -> None:
+    lines = {"tiny.py": [f"line {number}" for number in range(1, 31)]}
+    message = "Rank 0 waits at line 12, rank 1 at line 25."
+    changed = verdict("first", "hidden", "failed", seed=1, findings=(
+        Finding("deadlock", message, "hidden", (0, 1), "tiny.py", 12),
+    ))  # fmt: skip
+    (finding,) = report_on(instead(changed), sources=lines).exercises[0].findings
+    assert [number for number, _ in finding.source] == [*range(10, 15), *range(23, 28)]
+    (shown,) = for_audience(report_on(instead(changed), sources=lines), "student").exercises[0].findings
+    assert [number for number, _ in shown.source] == [*range(10, 15)]
+
+
+@pytest.mark.parametrize(
+    ("file", "line"), [("seed31337/tiny.py", 12), ("tiny.py", 31337), ("other.py", 3), ("tiny.py", 0)]
+)
+def test_a_place_that_is_not_in_the_hand_in_is_none(file: str, line: int) -> None:
+    """A program can claim any, by compile(): it would tell a student what a hidden case is."""
+    found = (Finding("exception", "It stopped.", "hidden", (0,), file, line),)
+    span = Timeline(0, 0.0, 1.0, (Span("send", 0.25, 0.5, 1, 8, file, line),))
+    changed = verdict("first", "hidden", "failed", seed=1, findings=found, timeline=(span,))
+    report = report_on(instead(changed), sources={"tiny.py": ["pass"] * 20})
+    for audience in ("instructor", "student"):
+        text = for_audience(report, audience).to_json()
+        assert "31337" not in text
+        (finding,) = for_audience(report, audience).exercises[0].findings
+        assert (finding.file, finding.line) == (("tiny.py", None) if file == "tiny.py" else (None, None))
 
 
 def test_a_finding_about_a_line_that_is_not_there_quotes_nothing() -> None:

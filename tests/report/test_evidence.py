@@ -8,9 +8,11 @@ from collections.abc import Callable
 import pytest
 
 from grader.evidence import Claim, Evidence
+from grader.report.evidence import evidence_exercise, evidence_part
 from grader.report.gradebook import Row, gradebook
 from grader.report.html import render_html
 from grader.report.markdown import markdown
+from grader.report.plain import check_text
 from grader.report.rescore import merged, rescored
 from grader.report.schema import Report
 from grader.report.terminal import print_report
@@ -151,3 +153,9 @@ def test_a_page_tells_what_the_logs_say_and_that_anybody_can_write_one(
     assert "What the log says is as it should be." in told
     assert "Anybody can write a log." in told
     assert "The logs handed in" not in rendered(report_on(all_passed()))
+
+
+@pytest.mark.parametrize(("evidence", "why"), [(None, "No log was handed in"), (HALF, "Part 2 is missing.")])
+def test_points_that_a_log_does_not_get_have_a_reason(evidence: Evidence | None, why: str) -> None:
+    part = evidence_exercise(evidence_part(evidence) if evidence else None, 5.0)
+    assert why in check_text(part, part.checks[0])

@@ -5,11 +5,17 @@ from __future__ import annotations
 import csv
 import io
 
-from grader.report.gradebook import Row, gradebook
+from grader.report.gradebook import Row, gradebook, inert
 
 
 def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_formula_behind_what_some_take_for_the_end_of_a_cell_is_none() -> None:
+    assert inert("hw;=2+5;.zip") == "hw;'=2+5;.zip"
+    assert inert("a\t @x") == "a\t '@x"
+    assert inert("a;b, c-d") == "a;b, c-d"
 
 
 def test_a_row_for_each_student_and_a_column_for_each_exercise() -> None:
