@@ -191,3 +191,17 @@ def test_what_a_class_cannot_have_is_refused_before_anything_is_graded(
     done = grader_check(hand_ins, "--out", tmp_path / "out", *arguments)
     assert (done.exit_code, Stub.graded) == (2, 0)
     assert sentence in done.stderr
+
+
+def test_what_moodle_shows_to_students_gives_no_hidden_case_away(hand_ins: Path, tmp_path: Path) -> None:
+    worksheet = tmp_path / "grades.csv"
+    worksheet.write_text(
+        "Identifier,Full name,Email address,Grade,Maximum Grade,Last modified (grade),Feedback comments\n"
+        "Participant 1,ann,ann@example.org,,100,-,\n"
+    )
+    out = tmp_path / "out"
+    done = grader_check(hand_ins, "--out", out, "--moodle", worksheet)
+    assert done.exit_code == 0, done.output
+    filled = (out / "moodle.csv").read_text(encoding="utf-8")
+    assert "The size is …" in filled
+    assert "31337" not in filled
