@@ -1,7 +1,7 @@
 # Everything runs in .venv. On a fresh Debian machine each target sets up what it needs.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test launchers fuzz lint bench mutants soak screenshots gradescope clean
+.PHONY: help setup demo test launchers fuzz lint bench mutants soak screenshots gradescope golden clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -11,7 +11,7 @@ BROWSER := .venv/.browser
 help:
 	@echo "make demo   set up, then grade the example submission"
 	@echo "make test   set up, then run the whole suite"
-	@echo "make setup | lint | bench | launchers | fuzz | mutants | soak | screenshots | gradescope | clean"
+	@echo "make setup | lint | bench | launchers | fuzz | mutants | soak | screenshots | gradescope | golden | clean"
 
 setup: $(READY) $(BROWSER)
 
@@ -70,7 +70,7 @@ lint: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/shellcheck .ci/run templates/gradescope/setup.sh templates/gradescope/run_autograder
+	$(BIN)/shellcheck .ci/run templates/gradescope/setup.sh templates/gradescope/run_autograder slurm/run.sbatch
 	$(BIN)/grader skeleton --check
 
 bench: setup
@@ -82,6 +82,10 @@ mutants: setup
 ROUNDS ?= 10
 soak: setup
 	$(BIN)/python -m tests.soak --rounds $(ROUNDS)
+
+# The job scripts that the tests compare with, and slurm/run.sbatch, after templates or profiles changed.
+golden: setup
+	$(BIN)/python -m tests.clusters.golden
 
 # What Gradescope builds its image from. SEED=… asks what an earlier zip asked; TORCH_INDEX=… is the address
 # of a package index with torch for the CPU.

@@ -161,3 +161,30 @@ def skeleton(
         print(drift.diff, end="")
     if drifts:
         stop("The skeletons above are not those of the reference: run grader skeleton.", 1)
+
+
+@app.command()
+def render(
+    cluster: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[CLUSTER|FILE]",
+            help="A cluster of --list or a profile.toml; with --verify also a job script.",
+            show_default=False,
+        ),
+    ] = None,
+    set: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Change a setting (may be repeated).")
+    ] = None,
+    list: Annotated[bool, typer.Option("--list", help="Show the clusters that are known.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Say what is wrong with the script.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the script here.")] = None,
+    course: CourseOption = None,
+) -> None:
+    """Make a cluster's job script, or look at a job script that is there.
+
+    Exit status: 0 done, or nothing wrong was found; 1 something was found; 2 wrong usage.
+    """
+    from grader.cli_render import AskedRender, render_command
+
+    render_command(AskedRender(cluster, tuple(set or ()), list, verify, out, course))

@@ -11,8 +11,8 @@ from pathlib import Path
 from grader.course import Course, CourseError, find_course
 
 _SCRIPTS = ("setup.sh", "run_autograder")
-_SOURCES = ("pyproject.toml", "README.md", "LICENSE", "constraints.txt")
-_FOLDERS = ("grader", "templates", "assignment", "reference")
+_SOURCES = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "constraints.txt")
+_FOLDERS = ("grader", "templates", "slurm", "assignment", "reference")
 _LEFT_OUT = {"__pycache__", ".mypy_cache", ".ruff_cache"}
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same course makes the same zip
 

@@ -123,7 +123,7 @@ def test_an_unknown_key_is_refused_by_its_dotted_name_with_the_likeliest_one_bes
         (
             "[exercises.a.points]\nbasline = 3",
             "exercises.a.points.basline",
-            "The check must be one of 'baseline'",
+            "It must be one of 'baseline'",
         ),
         ("[exercises.a.points]", "exercises.a.points", "At least one check needs points"),
     ],

@@ -6,13 +6,14 @@ import base64
 import functools
 import hashlib
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from grader.shipped import shipped
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-TEMPLATES = Path(__file__).parents[1] / "templates" / "report"
+TEMPLATES = shipped("templates/report")
 
 # Intake and judge clean what they pass on; a page shows whatever it is given, as text.
 _UNSEEN = re.compile(
