@@ -2,8 +2,8 @@
 
 It starts the daemons, and then reads its standard input until that ends: when whoever holds the other side is
 done or gone, however that came about (SIGKILL as well). With process 1 the kernel ends every process of the
-namespace: daemons, jobs, and clients that still wait. Only a little of the standard library is imported, since
-a test waits for it.
+namespace: daemons, jobs, and clients that still wait. It imports little of the standard library, since a test
+waits for it.
 """
 
 from __future__ import annotations

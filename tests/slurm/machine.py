@@ -41,16 +41,16 @@ class Daemon:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine that runs. ``environment`` is for its clients: SLURM_CONF, and PATH with wrappers around them."""
+    """A machine that runs. ``environment`` is for its clients: SLURM_CONF, and PATH with wrappers of them."""
 
     folder: Path
     environment: dict[str, str] = field(repr=False)
     _process: subprocess.Popen[str] = field(repr=False)
 
     def client(
-        self, *command: str, cwd: Path | None = None, stdin: str = ""
+        self, *command: str, cwd: Path | None = None, stdin: str = "", timeout: float = 60
     ) -> subprocess.CompletedProcess[str]:
-        """Run sbatch or another client on it, for at most a minute."""
+        """Run sbatch or another client on it, for at most ``timeout`` seconds."""
         return subprocess.run(
             command,
             cwd=cwd or self.folder,
@@ -58,7 +58,7 @@ class Machine:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=timeout,
         )
 
     def kill(self, daemon: str) -> None:
@@ -111,9 +111,9 @@ def machine(folder: Path, hosts: dict[str, str], daemons: Sequence[Daemon]) -> I
         "daemons": [(it.name, list(it.command), it.awaited and str(it.awaited)) for it in daemons],
     }
     with open(folder / "log" / "first_process.out", "w") as log:
+        first = [sys.executable, "-I", "-S", str(FIRST_PROCESS), json.dumps(plan)]
         process = subprocess.Popen(
-            ["unshare", *NAMESPACES, "--propagation", "private"]
-            + [sys.executable, "-I", "-S", str(FIRST_PROCESS), json.dumps(plan)],
+            ["unshare", *NAMESPACES, "--propagation", "private", *first],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

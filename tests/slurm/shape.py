@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes of one kind, ``<prefix>1`` to ``<prefix><count>``; ``features`` are what --constraint asks for."""
+    """Nodes of one kind, ``<prefix>1`` to ``<prefix><count>``. --constraint asks for ``features``."""
 
     prefix: str
     count: int

@@ -34,7 +34,8 @@ def test_jobs_get_gpus_of_their_own_and_no_more_than_there_are(cluster: Cluster,
 
 def test_a_job_starts_in_the_folder_that_it_was_submitted_from(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "job.sh").write_text('#!/bin/bash\npwd; echo "$1"\n')
-    assert cluster.run(tmp_path / "job.sh", cwd=tmp_path) == (COMPLETED, f"{tmp_path}\n\n")
+    ended, printed = cluster.run(tmp_path / "job.sh", cwd=tmp_path, arguments=["two words"])
+    assert (ended, printed) == (COMPLETED, f"{tmp_path}\ntwo words\n")
 
 
 def test_two_clusters_at_once_do_not_know_of_each_other(cluster: Cluster, tmp_path: Path) -> None:
@@ -49,7 +50,6 @@ def test_two_clusters_at_once_do_not_know_of_each_other(cluster: Cluster, tmp_pa
     assert cluster.wait(waiting).state == "CANCELLED"
 
 
-@pytest.mark.slow  # Slurm waits for a silent node
 @pytest.mark.slow  # half a minute: Slurm gives a silent node time
 def test_a_job_whose_node_dies_fails(a_slurm: None, tmp_path: Path) -> None:
     with virtual_cluster("SlurmdTimeout=4") as own:

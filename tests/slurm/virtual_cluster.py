@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,12 +52,14 @@ class Cluster:
         """For a program that calls sbatch: SLURM_CONF and PATH, in a copy of this process's environment."""
         return dict(self.machine.environment)
 
-    def sbatch(self, script: Path | str, *options: str, cwd: Path) -> str:
-        """Submit a file, or the text of a script. Returns the job's id; raises Refused.
+    def sbatch(self, script: Path | str, *options: str, cwd: Path, arguments: Sequence[str] = ()) -> str:
+        """Submit a file, to be run with arguments, or the text of a script. Returns the job's id.
 
-        Output goes to a file in ``cwd`` unless an option says otherwise.
+        Output goes to a file in ``cwd`` unless an option says otherwise. Raises Refused.
         """
-        command = ["sbatch", "--parsable", *options, *([str(script)] if isinstance(script, Path) else [])]
+        assert isinstance(script, Path) or not arguments
+        file = [str(script), *arguments] if isinstance(script, Path) else []
+        command = ["sbatch", "--parsable", *options, *file]
         done = self.machine.client(*command, cwd=cwd, stdin=script if isinstance(script, str) else "")
         if done.returncode:
             raise Refused(done.stderr.strip())
@@ -71,7 +73,7 @@ class Cluster:
         return dict(re.findall(r"(\S+?)=(\S*)", said.stdout))
 
     def wait(self, job: str, seconds: float = 120) -> Ended:
-        """Until the job has ended; for an array, name a task: ``12_3``. Raises StillRunning after ``seconds``."""
+        """Until the job (or an array's task, ``12_3``) has ended. Raises StillRunning after ``seconds``."""
         deadline = time.monotonic() + seconds
         while UNFINISHED.match((fields := self.show(job))["JobState"]):
             if time.monotonic() > deadline:
@@ -82,6 +84,14 @@ class Cluster:
         code, signal = fields["ExitCode"].split(":")
         return Ended(fields["JobState"], int(code), int(signal), fields["Reason"])
 
+    def wait_until(self, job: str, state: str, seconds: float = 60) -> None:
+        """Until a job is in the state. Raises StillRunning after ``seconds``."""
+        deadline = time.monotonic() + seconds
+        while (seen := self.show(job)["JobState"]) != state:
+            if time.monotonic() > deadline:
+                raise StillRunning(f"Job {job} is {seen}, not {state}.\n{self.squeue()}")
+            time.sleep(0.05)
+
     def wait_for(self, file: Path, seconds: float = 60) -> None:
         """Until a job has made the file. Raises StillRunning after ``seconds``."""
         deadline = time.monotonic() + seconds
@@ -90,12 +100,18 @@ class Cluster:
                 raise StillRunning(f"No job has made {file}.\n{self.squeue()}\n{self.machine.logs()}")
             time.sleep(0.05)
 
-    def run(self, script: Path | str, *options: str, cwd: Path, seconds: float = 120) -> tuple[Ended, str]:
+    def run(
+        self,
+        script: Path | str,
+        *options: str,
+        cwd: Path,
+        arguments: Sequence[str] = (),
+        seconds: float = 120,
+    ) -> tuple[Ended, str]:
         """Submit, wait, and return how the job ended and what it printed."""
-        log = cwd / "job.out"
-        job = self.sbatch(script, f"--output={log}", *options, cwd=cwd)
+        job = self.sbatch(script, *options, f"--output={cwd}/%j.out", cwd=cwd, arguments=arguments)
         ended = self.wait(job, seconds)
-        return ended, log.read_text() if log.exists() else ""
+        return ended, (cwd / f"{job}.out").read_text()
 
     def squeue(self) -> str:
         """The queue, as people see it."""
@@ -135,8 +151,9 @@ def address(i: int) -> str:
 def slurm_conf(folder: Path) -> list[str]:
     """The nodes. They claim more cores than the machine may have: nothing is pinned."""
     cores = f"CPUs={CPUS} Boards=1 SocketsPerBoard=1 CoresPerSocket={CPUS} ThreadsPerCore=1 RealMemory=4000"
+    gpus = f"Gres=gpu:{GPU_TYPE}:{GPUS}"
     nodes = [
-        f"NodeName={name} NodeHostname={name} NodeAddr={address(i)} Port={7000 + i} {cores} Gres=gpu:{GPU_TYPE}:{GPUS}"
+        f"NodeName={name} NodeHostname={name} NodeAddr={address(i)} Port={7000 + i} {cores} {gpus}"
         for i, name in enumerate(NODES, 1)
     ]
     return [
