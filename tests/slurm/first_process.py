@@ -35,6 +35,7 @@ def main() -> None:
         with open(f"{plan['logs']}/{name}.out", "wb") as log:
             daemons[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         wait_for(awaited, daemons[name])
+    print("started", flush=True)
     for line in sys.stdin:
         daemons[line.strip()].kill()
         daemons[line.strip()].wait()

@@ -120,11 +120,15 @@ def machine(folder: Path, hosts: dict[str, str], daemons: Sequence[Daemon]) -> I
             text=True,
             start_new_session=True,  # Ctrl-C is for pytest, which ends this in its own time
         )
+    assert process.stdin and process.stdout
+    started = Machine(folder, environment(folder), process)
     try:
+        # Before that, the way in would lead to the host's own namespaces.
+        if process.stdout.readline() != "started\n":
+            raise DidNotStart(f"The virtual machine did not start.\n{started.logs()}")
         write_wrappers(folder / "bin", process.pid)
-        yield Machine(folder, environment(folder), process)
+        yield started
     finally:
-        assert process.stdin and process.stdout
         process.stdin.close()
         try:
             process.wait(timeout=30)

@@ -53,9 +53,11 @@ def test_a_cluster_ends_with_the_process_that_started_it(
 
 
 def test_a_cluster_ends_with_a_test_that_fails(a_slurm: None, tmp_path: Path) -> None:
+    before = set(psutil.Process().children(recursive=True))
     with pytest.raises(ZeroDivisionError), virtual_cluster() as cluster:
         cluster.sbatch("#!/bin/bash\nsleep 600", cwd=tmp_path)
-        started = psutil.Process().children(recursive=True)
+        started = set(psutil.Process().children(recursive=True)) - before
         raise ZeroDivisionError
+    assert started
     assert [process for process in started if process.is_running()] == []
     assert not cluster.machine.folder.exists()

@@ -92,12 +92,14 @@ class Cluster:
                 raise StillRunning(f"Job {job} is {seen}, not {state}.\n{self.squeue()}")
             time.sleep(0.05)
 
-    def wait_for(self, file: Path, seconds: float = 60) -> None:
-        """Until a job has made the file. Raises StillRunning after ``seconds``."""
+    def wait_for(self, file: Path, text: str = "", seconds: float = 60) -> None:
+        """Until a job has written the text to the file. Raises StillRunning after ``seconds``."""
         deadline = time.monotonic() + seconds
-        while not file.exists():
+        while not (file.exists() and text in file.read_text()):
             if time.monotonic() > deadline:
-                raise StillRunning(f"No job has made {file}.\n{self.squeue()}\n{self.machine.logs()}")
+                raise StillRunning(
+                    f"No job has written {text!r} to {file}.\n{self.squeue()}\n{self.machine.logs()}"
+                )
             time.sleep(0.05)
 
     def run(
@@ -161,7 +163,7 @@ def slurm_conf(folder: Path) -> list[str]:
         f"SlurmdPidFile={folder}/slurmd.%n.pid",
         f"SlurmdLogFile={folder}/log/%n.log",
         "SlurmdParameters=config_overrides",
-        "SchedulerParameters=bf_interval=1,batch_sched_delay=1",
+        "SchedulerParameters=bf_interval=1,sched_interval=1,batch_sched_delay=1",
         "KillWait=2",
         "MaxArraySize=2001",
         *nodes,
