@@ -1,7 +1,7 @@
 # Everything runs in .venv. On a fresh Debian machine each target sets up what it needs.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test launchers fuzz lint bench mutants soak screenshots gradescope golden clean
+.PHONY: help setup demo slurm test launchers fuzz lint bench mutants soak screenshots gradescope golden clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -55,7 +55,11 @@ demo: $(READY)
 		exit 1; \
 	fi
 
-test: setup
+# A real Slurm, which some tests start for themselves; where it cannot be installed they are skipped.
+slurm:
+	@tests/slurm/install.sh
+
+test: setup slurm
 	$(BIN)/python -m pytest -n 2
 
 # What `make test` leaves out: every corpus case by the real torchrun, compared with forked ranks.
@@ -70,7 +74,8 @@ lint: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/shellcheck .ci/run templates/gradescope/setup.sh templates/gradescope/run_autograder slurm/run.sbatch
+	$(BIN)/shellcheck .ci/run templates/gradescope/setup.sh templates/gradescope/run_autograder slurm/run.sbatch \
+		tests/slurm/install.sh
 	$(BIN)/grader skeleton --check
 
 bench: setup
