@@ -97,12 +97,17 @@ class SpanRow(_Model):
 
 class TimelineRow(_Model):
     """One rank's time in a case, in seconds since the first rank began it; between its spans it computes.
-    An ``end`` of null means that it did not come to the end of the case."""
+    An ``end`` of null means that it did not come to the end of the case.
+
+    ``left_out`` operations are not in ``spans``, which are then the last ones and all unfinished ones: what
+    the rank did before them is not known.
+    """
 
     rank: int
     begin: Seconds
     end: Seconds | None
     spans: tuple[SpanRow, ...] = ()
+    left_out: int = 0
 
 
 class TheoryRow(_Model):
@@ -223,7 +228,8 @@ class Report(_Model):
     ``seed`` is the master seed from which the hidden cases were drawn; ``command`` grades the same again. A
     report for students (`grader.report.audience`) has null and an empty text there.
     ``machine`` is what it ran on; ``seconds`` is wall time. ``notes`` are sentences for the reader.
-    ``evidence`` is there where logs were handed in, which were read and not run.
+    ``evidence`` is there where logs were handed in, which were read and not run. ``tolerance`` is what a
+    weight may differ by from the single device's and still be right.
     """
 
     schema_: Literal[1] = Field(default=1, alias="schema")
@@ -241,6 +247,7 @@ class Report(_Model):
     notes: tuple[str, ...] = ()
     evidence: EvidencePart | None = None
     seconds: float
+    tolerance: float = 1e-5
 
     def to_json(self) -> str:
         """The report as JSON text, with the keys in the order of the schema. ASCII only."""
