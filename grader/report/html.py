@@ -39,19 +39,19 @@ def render_html(report: Report, title: str | None = None) -> str:
         title=report.submission.name if title is None else title,
         report=report,
         checks=tuple(checks),
-        exercises=[_view(number, part) for number, part in enumerate(report.exercises, 1)],
+        exercises=[_view(number, part, report.tolerance) for number, part in enumerate(report.exercises, 1)],
         sizes=_sizes,
         largest=_largest,
     )
 
 
-def _view(number: int, part: ExercisePart) -> ExerciseView:
+def _view(number: int, part: ExercisePart, tolerance: float) -> ExerciseView:
     cases = [case for check in part.checks for case in check.cases]
     return ExerciseView(
         number,
         part,
         tuple(causes(part.findings)),
-        figures(part),
+        figures(part, tolerance),
         max((case.world_size for case in cases), default=0),
         tuple(_errors(part)),
     )

@@ -36,23 +36,23 @@ class Figure:
     work: tuple[Quantity, ...] = ()
 
 
-def figures(part: ExercisePart) -> tuple[Figure, ...]:
-    """The pictures of an exercise, first those that show what went wrong."""
+def figures(part: ExercisePart, tolerance: float = 1e-5) -> tuple[Figure, ...]:
+    """The pictures of an exercise, first those that show what went wrong. ``tolerance`` is the report's."""
     cases = [(check.name, case) for check in part.checks for case in check.cases]
-    maps = list(_heat_maps(cases))
+    maps = list(_heat_maps(cases, tolerance))
     lines = list(_time_line(cases, part.findings, beside_maps=bool(maps)))
     drawn = [*maps, *lines, *_work(cases)]
     return tuple(sorted(drawn, key=lambda figure: (not figure.open, not _stuck(figure.case))))
 
 
-def _heat_maps(cases: list[Asked]) -> Iterator[Figure]:
+def _heat_maps(cases: list[Asked], tolerance: float) -> Iterator[Figure]:
     """Of the first case, and of another one only where other tensors are off in it."""
     found = [(check, case) for check, case in cases if any(row.grid for row in case.differences)]
     first: dict[frozenset[str], Asked] = {}
     for check, case in found:
         first.setdefault(frozenset(row.name for row in case.differences), (check, case))
     for number, (check, case) in enumerate([*first.values()][:_HEAT_MAPS]):
-        if picture := heat_map(case):
+        if picture := heat_map(case, tolerance):
             yield Figure("heat_map", check, case, number == 0, len(found) - 1, heat_map=picture)
 
 
