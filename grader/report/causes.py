@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from grader.report.schema import CheckPart, FindingRow
 
+_LINES = re.compile(r"\blines? (\d{1,9}(?:(?:, and | and |, | or )\d{1,9})*)\b", re.ASCII | re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 
@@ -24,6 +25,12 @@ class Cause:
     def observed(self) -> str:
         """The first sentence of the message, which says what was seen."""
         return _FIRST_SENTENCE.split(self.finding.message, maxsplit=1)[0]
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The line at fault, and every other that the message names: where other ranks stand."""
+        named = {int(n) for found in _LINES.findall(self.finding.message) for n in re.findall(r"\d+", found)}
+        return frozenset(named if self.finding.line is None else {self.finding.line, *named})
 
     @property
     def meaning(self) -> str:

@@ -65,8 +65,7 @@ def test_what_is_not_finite_is_hatched_and_in_the_legend() -> None:
     assert patches(dict(drawn.panels[0].paths)[NOT_FINITE]) == {(0, 0)}
     assert drawn.legend[-1].level == NOT_FINITE
     assert drawn.summary == (
-        "Not finite: weight of rank 0, in 1 of 4 patches."
-        " The largest difference is 0.2, in weight of rank 0."
+        "Not finite: weight of rank 0, in 1 of 4 patches. The largest difference is 0.2, in weight of rank 0."
     )
     assert picture(row(((0.2,),))).legend[-1].level != NOT_FINITE
 

@@ -125,7 +125,7 @@ def test_before_the_first_span_of_a_shortened_rank_nothing_is_claimed() -> None:
     lane = drawn.lanes[0]
     assert min(bar.x for bar in (*lane.bars, *lane.computing)) == lane.bars[0].x
     assert lane.earlier == "500 operations before this are not drawn"
-    assert "Rank 0: 500 operations before this are not drawn" in drawn.omitted[0]
+    assert drawn.omitted[0].startswith("Rank 0: 500 operations before the first that is drawn")
     assert "Rank 0 computes" not in drawn.description and "1 to 502 operations each" in drawn.description
     nothing = row(0).model_copy(update={"left_out": 3})
     assert computing(nothing, 10.0) == []
@@ -135,7 +135,7 @@ def test_what_is_left_out_is_told_below_where_the_lane_has_no_room() -> None:
     cut = row(0, span("barrier", 1.0, 2.0)).model_copy(update={"left_out": 1})
     drawn = picture((cut,))
     assert drawn.lanes[0].earlier == ""
-    assert drawn.omitted[0].startswith("Rank 0: 1 operation before this is not drawn")
+    assert drawn.omitted[0].startswith("Rank 0: 1 operation before the first that is drawn")
 
 
 def test_operations_of_a_shortened_rank_are_joined_to_nobody() -> None:

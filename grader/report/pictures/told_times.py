@@ -60,7 +60,8 @@ def omitted(
     """A sentence for all that the picture does not show of the ``whole`` rows, which it was made from."""
     for row in drawn:
         if row.left_out:
-            yield f"Rank {row.rank}: {earlier(row.left_out)}, nor what it computed between them."
+            count = f"{row.left_out} operation{'s' * (row.left_out != 1)}"
+            yield f"Rank {row.rank}: {count} before the first that is drawn, and what it computed, left out."
     if any(row.left_out for row in whole):
         yield "What a rank did after that is not joined to other ranks: nobody knows what belongs together."
     if undrawn:
