@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.report.asked import ASKED
-from grader.report.causes import Cause, causes
+from grader.report.causes import Cause, causes, told_status
 from grader.report.illustrated import Figure, figures
 from grader.report.pages import page
 from grader.report.schema import CaseRow, ExercisePart, OutputRow, Report
@@ -44,13 +44,21 @@ def render_html(report: Report, title: str | None = None) -> str:
         checks=tuple(checks),
         exercises=[_view(number, part, report.tolerance) for number, part in enumerate(report.exercises, 1)],
         asked={name: ASKED[name] for name in checks if name in ASKED},
-        skipped=sum(part.status == "skipped" for part in report.exercises),
+        standing=_standing(report),
         most_ignored=_MOST_IGNORED,
         asked_with=_asked_with,
         largest=lambda part: _largest(part, report.tolerance),
         never_ended=_never_ended,
         printed_in=_printed_in,
     )
+
+
+def _standing(report: Report) -> str:
+    """What became of it, in a few words."""
+    asked = sum(part.status != "skipped" for part in report.exercises)
+    if report.status == "passed" and asked < len(report.exercises):
+        return f"Full marks in what was asked ({asked} of {len(report.exercises)})"
+    return (words := told_status(report))[0].upper() + words[1:]
 
 
 def _view(number: int, part: ExercisePart, tolerance: float) -> ExerciseView:

@@ -11,7 +11,7 @@ import pytest
 
 from grader.report.audience import for_audience
 from grader.report.html import render_html
-from grader.report.schema import FindingRow, OutputRow, Report, SubmissionPart
+from grader.report.schema import FindingRow, IgnoredFile, OutputRow, Report, SubmissionPart
 from tests.report import examples
 from tests.report.timelines import deadlocked
 
@@ -223,6 +223,38 @@ def test_an_error_of_the_grader_is_told_and_no_mark_of_the_student() -> None:
     part = part.model_copy(update={"checks": (check,), "status": "error", "score": 0.0, "max_score": 0.0})
     text = render_html(examples.report(part, status="error"))
     assert "baseline could not be graded, and costs nothing." in text and "<code>died</code>" in text
+
+
+def test_marks_that_are_lost_are_told_beside_an_error_of_the_grader() -> None:
+    report = examples.deadlock().model_copy(update={"status": "error"})
+    assert ">Marks lost, and some checks could not be graded; they cost nothing<" in render_html(report)
+    full = examples.right().model_copy(update={"status": "error"})
+    assert ">Some checks could not be graded; they cost nothing<" in render_html(full)
+
+
+def test_what_was_not_asked_is_not_said_to_be_right() -> None:
+    skipped = [
+        examples.exercise(name).model_copy(
+            update={"status": "skipped", "checks": (), "score": 0.0, "max_score": 0.0}
+        )
+        for name in ("single_step", "pipeline")
+    ]
+    text = render_html(examples.report(*skipped))
+    assert ">Full marks in what was asked (5 of 7)<" in text and "Everything is right" not in text
+    right, not_asked = text.partition("<h2>Not asked</h2>")[::2]
+    assert right.count('<details class="folded"') == 5
+    assert re.findall(r"<li id=.exercise-\d.>([^<]+)", not_asked) == [part.title for part in skipped]
+    nothing = [part.model_copy(update={"status": "skipped"}) for part in examples.right().exercises]
+    assert "<h2>Right</h2>" not in render_html(examples.report(*nothing))
+    assert "<h2>Everything is right</h2>" in render_html(examples.right())
+
+
+def test_of_many_files_that_were_not_used_the_first_are_named() -> None:
+    for count, more in ((200, None), (1234, "and 1034 more")):
+        ignored = tuple(IgnoredFile(name=f"venv/{n}.so", reason="no Python file") for n in range(count))
+        submission = SubmissionPart(name="a", sha256="0", ignored=ignored)
+        text = render_html(examples.report(submission=submission))
+        assert text.count("venv/") == 200 and (f"<li>{more}</li>" in text) == (more is not None)
 
 
 def test_a_skipped_exercise_and_a_report_of_nothing_are_shown() -> None:
