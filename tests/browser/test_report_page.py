@@ -129,10 +129,11 @@ def test_what_a_hostile_submission_wrote_is_text(open_page: Open) -> None:
     assert watched.complaints == [] and watched.asked == []
 
 
-def test_the_line_at_fault_is_marked(open_page: Open) -> None:
+def test_the_lines_at_fault_are_marked(open_page: Open) -> None:
     page = open_page(REPORTS["deadlock"]).page
-    fault = page.locator(".line.fault")
+    fault, other = page.locator(".line.fault").all()
     expect(fault).to_contain_text("dist.recv(buffer, src=(rank + 1) % world_size)")
+    expect(other).to_contain_text("dist.send(output.detach(), dst=rank + 1)")
     others = page.locator(".line:not(.fault)").first
     ground = "(one) => getComputedStyle(one).backgroundColor"
     assert fault.evaluate(ground) != others.evaluate(ground)

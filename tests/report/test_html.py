@@ -128,7 +128,7 @@ def test_a_wrong_shard_order_is_told_in_words_beside_its_picture() -> None:
 
 def test_the_line_at_fault_is_marked_for_the_eye_and_for_the_ear() -> None:
     text = render_html(examples.deadlock())
-    assert text.count('class="line fault"') == 1
+    assert text.count('class="line fault"') == 2 and text.count("the line at fault") == 1
     fault = re.search(r'<span class="line fault">(.*?)\n', text)
     assert fault and "▶" in fault.group(1) and "the line at fault" in fault.group(1)
     assert "dist.recv(buffer, src=(rank + 1) % world_size)" in fault.group(1)
