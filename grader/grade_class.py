@@ -29,7 +29,7 @@ from grader.roster import Roster
 from grader.rows import ClassRows, check_heading
 from grader.rubric import Rubric
 from grader.scratch import scratch
-from grader.wanted import KEPT, Wanted, check_for_class
+from grader.wanted import MADE_ALWAYS, Wanted, check_for_class
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,10 @@ def _graded(
 def _write_wanted(results: Results, stored: Stored, of_class: ClassOptions) -> None:
     if isinstance(stored.outcome, Report):
         for one in of_class.wanted:
-            if one.made.file != KEPT:  # which is there
+            name = one.made.file_in_class(of_class.audience)
+            if name not in MADE_ALWAYS:
                 text = rendered(stored.outcome, one.made, of_class.audience)
-                results.write_beside(stored.student, one.made.file, text)
+                results.write_beside(stored.student, name, text)
 
 
 def _keep_apart(out: Path, paths: Sequence[Path]) -> None:

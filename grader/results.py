@@ -36,7 +36,7 @@ _LARGEST_READ = 64 << 20  # bytes, of a file of ours
 _UNUSABLE = (OSError, IntakeError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _PLAIN = re.compile(r"[^\w.@+ -]", re.ASCII)
 _LONGEST = 80
-_PAGE = "report.html"
+_PAGE = "report.html"  # the instructor's, whatever the audience: what is handed out has a name of its own
 # No student's folder:
 _OURS = ("", "class.json", "gradebook.csv", "index.html", "canvas.csv", "moodle.csv")
 _CHECKS_OF_HIDDEN = {"hidden", "input_gradient"}  # those that ask hidden cases (see `grader.cases`)
@@ -137,7 +137,8 @@ class Results:
         """Write a result; what was made from an earlier one (see `write_beside`) goes. Raises OSError."""
         place = self._real_place(stored.student)
         place.mkdir(parents=True, exist_ok=True)
-        made = (place / made.file for made in FORMATS.values() if made.file != "report.json")
+        names = (name for made in FORMATS.values() for name in made.files if name != "report.json")
+        made = (place / name for name in names)
         for old in (*place.glob(".*.partial"), *made):  # the partial ones are of a run that was killed
             with contextlib.suppress(OSError):
                 old.unlink()
@@ -162,12 +163,12 @@ class Results:
                 (place / "report.json").unlink()  # of an earlier hand-in
 
     def show(self, stored: Stored) -> None:
-        """Make the page of a result that has a report, unless it is there. Raises OSError."""
+        """Make the instructor's page of a result that has a report, unless it is there. Raises OSError."""
         if isinstance(stored.outcome, Report) and not (self.place(stored.student) / _PAGE).exists():
             self.write_beside(stored.student, _PAGE, render_html(stored.outcome, stored.student))
 
     def page(self, student: str) -> str:
-        """The path of a student's page from the folder; empty where there is none."""
+        """The path of the instructor's page of a student from the folder; empty where there is none."""
         path = self.place(student) / _PAGE
         return path.relative_to(self.folder).as_posix() if path.is_file() else ""
 

@@ -13,6 +13,7 @@ from grader.report.formats import FORMATS, Format, rendered
 from grader.report.schema import Report
 
 KEPT = "report.json"  # of a class: what a result is taken up again from
+MADE_ALWAYS = (KEPT, "report.html")  # of a class: by `grader.results`, and always the instructor's
 _FILLED_IN = ("canvas", "moodle")
 
 
@@ -72,7 +73,7 @@ def check_for_class(wanted: Sequence[Wanted], audience: Audience) -> None:
         if one.file is not None:
             raise UsageError(
                 f"--format {one.made.name}={one.file} names one file, and a class has one for each student, "
-                f"{one.made.file} in the student's folder in --out: leave out ={one.file}."
+                f"{one.made.file_in_class(audience)} in the student's folder in --out: leave out ={one.file}."
             )
         if one.made.file == KEPT and audience != "instructor":
             raise UsageError(

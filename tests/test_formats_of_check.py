@@ -154,6 +154,27 @@ def test_a_format_that_is_asked_for_later_is_made_without_grading_again(
     assert "31337" in (out / "ann" / "report.md").read_text(encoding="utf-8")
 
 
+def test_in_a_class_the_page_for_students_has_a_name_of_its_own(hand_ins: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    done = grader_check(hand_ins, "--out", out, "--format", "html", "--audience", "student")
+    assert done.exit_code == 0, done.output
+    assert names(out / "ann") == ["report.html", "report.json", "result.json", "student.html"]
+    staff, student = ((out / "ann" / name).read_text("utf-8") for name in ("report.html", "student.html"))
+    assert "31337" in staff and "For staff: this page shows hidden cases." in staff
+    assert "31337" not in student and "Student’s copy: the numbers of hidden" in student
+    assert "student.html" not in (out / "index.html").read_text("utf-8")
+    (hand_ins / "ann.py").write_text("x = 2\n")
+    grader_check(hand_ins, "--out", out, "--format", "html")
+    assert names(out / "ann") == ["report.html", "report.json", "result.json"]
+
+
+@pytest.mark.parametrize("audience", ["instructor", "student"])
+def test_the_page_of_one_submission_has_one_name_for_either_audience(one: Path, audience: str) -> None:
+    grader_check("x.py", "--format", "html", "--audience", audience)
+    assert names(one) == ["report.html"]
+    assert ("31337" in (one / "report.html").read_text("utf-8")) == (audience == "instructor")
+
+
 def test_what_was_made_from_an_earlier_hand_in_goes(hand_ins: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     grader_check(hand_ins, "--out", out, "--format", "md", "--format", "junit")

@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.report.schema import CheckPart, FindingRow
+from grader.report.schema import CheckPart, FindingRow, Report
 
+_LINES = re.compile(r"\blines? (\d{1,9}(?:(?:, and | and |, | or )\d{1,9})*)\b", re.ASCII | re.IGNORECASE)
 _FIRST_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`])")
 
 
@@ -24,6 +25,12 @@ class Cause:
     def observed(self) -> str:
         """The first sentence of the message, which says what was seen."""
         return _FIRST_SENTENCE.split(self.finding.message, maxsplit=1)[0]
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The line at fault, and every other that the message names: where other ranks stand."""
+        named = {int(n) for found in _LINES.findall(self.finding.message) for n in re.findall(r"\d+", found)}
+        return frozenset(named if self.finding.line is None else {self.finding.line, *named})
 
     @property
     def meaning(self) -> str:
@@ -62,6 +69,14 @@ def place(cause: Cause) -> str:
     """Where a cause was seen: line, checks and ranks."""
     parts = (line_of(cause.finding), ", ".join(cause.checks), named_ranks(cause.ranks))
     return " · ".join(part for part in parts if part)
+
+
+def told_status(report: Report) -> str:
+    """The report's status in words: an error of the grader does not hide that marks are lost."""
+    if report.status != "error":
+        return {"passed": "full marks", "failed": "marks lost"}[report.status]
+    ungraded = "some checks could not be graded; they cost nothing"
+    return f"marks lost, and {ungraded}" if report.score < report.max_score else ungraded
 
 
 def why_error(check: CheckPart) -> str:

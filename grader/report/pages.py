@@ -69,6 +69,7 @@ def _environment() -> Environment:
         "difference": units.difference,
         "duration": units.duration,
         "listed": units.listed,
+        "ranges": units.ranges,
         "ranks": units.ranks,
         "zip": zip,
     }

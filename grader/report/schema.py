@@ -97,8 +97,11 @@ class SpanRow(_Model):
 
 class TimelineRow(_Model):
     """One rank's time in a case, in seconds since the first rank began it; between its spans it computes.
-    An ``end`` of null means that it did not come to the end of the case. ``left_out`` operations came before
-    the ``spans``, and are not among them."""
+    An ``end`` of null means that it did not come to the end of the case.
+
+    ``left_out`` operations are not in ``spans``, which are then the last ones and all unfinished ones: what
+    the rank did before them is not known.
+    """
 
     rank: int
     begin: Seconds

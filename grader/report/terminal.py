@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from grader.report.causes import causes, place, why_error
+from grader.report.causes import causes, place, told_status, why_error
 from grader.report.schema import ExercisePart, Report
 
 _WIDE = 100  # columns of a terminal that has room for whole headings
@@ -132,10 +132,5 @@ def _of_the_logs(report: Report) -> Sequence[str]:
 
 
 def _total(report: Report) -> Text:
-    words = {
-        "passed": "full marks",
-        "failed": "marks lost",
-        "error": "some checks could not be graded; they cost nothing",
-    }
     total = f"{report.submission.name}: {report.score:g} / {report.max_score:g}"
-    return Text.assemble((total, f"bold {_STYLES[report.status]}"), f"  {words[report.status]}")
+    return Text.assemble((total, f"bold {_STYLES[report.status]}"), f"  {told_status(report)}")

@@ -11,9 +11,11 @@ from grader.report.html import render_html
 from tests.browser.conftest import Open
 from tests.report import examples
 from tests.report.test_html import hostile
+from tests.report.timelines import interrupted
 
 pytestmark = pytest.mark.browser
 
+INTERRUPTED = examples.case(20, status="failed", ranks=(), timeline=interrupted(20))
 REPORTS = {
     name: render_html(report)
     for name, report in {
@@ -21,6 +23,7 @@ REPORTS = {
         "shard_order": examples.shard_order(),
         "deadlock": examples.deadlock(),
         "hostile": hostile(),
+        "interrupted": examples.report(examples.exercise("pipeline", change=lambda _: INTERRUPTED)),
     }.items()
 }
 each = pytest.mark.parametrize("name", REPORTS)
@@ -73,6 +76,42 @@ def test_a_deadlock_is_where_all_bars_stop(open_page: Open) -> None:
     expect(page.locator("svg text.stopped").nth(1)).to_have_text("recv from rank 2, line 233")
 
 
+def test_a_rank_that_computed_until_it_was_stopped_is_drawn_so_to_the_right_edge(open_page: Open) -> None:
+    page = open_page(REPORTS["interrupted"]).page
+    picture = page.get_by_role("img", name="What every rank did when").first
+    lane = picture.locator("g.lane").nth(1)
+    expect(lane.locator("text.stopped")).to_have_text("computed until it was stopped")
+    bar, stuck = (
+        lane.locator(".waiting rect").bounding_box(),
+        picture.locator("rect.stuck").first.bounding_box(),
+    )
+    said, whole = lane.locator("text.stopped").bounding_box(), picture.bounding_box()
+    assert bar and stuck and said and whole
+    assert bar["x"] + bar["width"] == pytest.approx(stuck["x"] + stuck["width"], abs=1)
+    assert said["x"] + said["width"] <= whole["x"] + whole["width"]
+
+
+def test_what_is_left_out_stands_where_nothing_is_drawn(open_page: Open) -> None:
+    page = open_page(REPORTS["interrupted"]).page
+    picture = page.get_by_role("img", name="What every rank did when").first
+    note = picture.get_by_text("300 operations before this are not drawn").bounding_box()
+    (bar,) = (one.bounding_box() for one in picture.locator("rect.stuck").all()[1:2])
+    label = picture.get_by_text("rank 2", exact=True).bounding_box()
+    assert note and bar and label
+    assert label["x"] + label["width"] < note["x"] and note["x"] + note["width"] < bar["x"]
+    assert picture.locator("g.lane").nth(2).locator("rect.compute").count() == 0
+    expect(picture.get_by_text("not drawn: ranks 16 to 19")).to_be_visible()
+
+
+def test_whose_page_it_is_and_what_the_checks_ask_is_at_hand(open_page: Open) -> None:
+    page = open_page(REPORTS["right"]).page
+    expect(page.get_by_text("For staff: this page shows hidden cases.")).to_be_in_viewport()
+    answer = page.get_by_text("data in which all that it does not own is NaN")
+    expect(answer).not_to_be_visible()
+    page.get_by_text("What the checks ask").click()
+    expect(answer).to_be_visible()
+
+
 def test_a_pipeline_has_arrows_between_its_lanes(open_page: Open) -> None:
     page = open_page(REPORTS["right"]).page
     page.get_by_text("Part 6: pipeline parallel").last.click()
@@ -90,10 +129,11 @@ def test_what_a_hostile_submission_wrote_is_text(open_page: Open) -> None:
     assert watched.complaints == [] and watched.asked == []
 
 
-def test_the_line_at_fault_is_marked(open_page: Open) -> None:
+def test_the_lines_at_fault_are_marked(open_page: Open) -> None:
     page = open_page(REPORTS["deadlock"]).page
-    fault = page.locator(".line.fault")
+    fault, other = page.locator(".line.fault").all()
     expect(fault).to_contain_text("dist.recv(buffer, src=(rank + 1) % world_size)")
+    expect(other).to_contain_text("dist.send(output.detach(), dst=rank + 1)")
     others = page.locator(".line:not(.fault)").first
     ground = "(one) => getComputedStyle(one).backgroundColor"
     assert fault.evaluate(ground) != others.evaluate(ground)

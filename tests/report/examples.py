@@ -223,6 +223,10 @@ def deadlock() -> Report:
         (233, "            dist.recv(buffer, src=(rank + 1) % world_size)"),
         (234, "            batch = buffer.requires_grad_()"),
         (235, "        output = stage(batch)"),
+        (239, "        if rank < world_size - 1:"),
+        (240, "            # Whoever is next takes it from here."),
+        (241, "            dist.send(output.detach(), dst=rank + 1)"),
+        (242, "        outputs.append(output)"),
     )
     findings = tuple(
         FindingRow(code="deadlock", message=message, check=check, ranks=(0, 1, 2, 3),

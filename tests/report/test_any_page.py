@@ -43,7 +43,12 @@ SPANS = st.builds(
     line=LINES,
 )
 TIMELINES = st.builds(
-    TimelineRow, rank=RANKS, begin=SECONDS, end=st.none() | SECONDS, spans=st.lists(SPANS, max_size=6)
+    TimelineRow,
+    rank=RANKS,
+    begin=SECONDS,
+    end=st.none() | SECONDS,
+    spans=st.lists(SPANS, max_size=6),
+    left_out=st.integers(0, 10**9),
 )
 GRIDS = st.integers(1, 4).flatmap(
     lambda width: st.lists(

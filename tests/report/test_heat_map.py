@@ -13,8 +13,8 @@ from tests.report.examples import blocks, case
 Grid = tuple[tuple[float | None, ...], ...]
 
 
-def picture(*rows: DifferenceRow) -> HeatMap:
-    drawn = heat_map(case(status="failed", differences=rows))
+def picture(*rows: DifferenceRow, tolerance: float = 1e-5) -> HeatMap:
+    drawn = heat_map(case(status="failed", differences=rows), tolerance)
     assert drawn is not None
     return drawn
 
@@ -32,7 +32,7 @@ def patches(path: str) -> set[tuple[int, int]]:
 
 
 def test_nothing_is_drawn_where_nothing_differs() -> None:
-    assert heat_map(case()) is None
+    assert heat_map(case(), 1e-5) is None
 
 
 def test_a_wrong_shard_has_colour_and_the_right_one_has_none() -> None:
@@ -64,7 +64,9 @@ def test_what_is_not_finite_is_hatched_and_in_the_legend() -> None:
     drawn = picture(row(((None, 1e-8), (1e-8, 0.2))))
     assert patches(dict(drawn.panels[0].paths)[NOT_FINITE]) == {(0, 0)}
     assert drawn.legend[-1].level == NOT_FINITE
-    assert "not finite in 1 patches" in drawn.description
+    assert drawn.summary == (
+        "Not finite: weight of rank 0, in 1 of 4 patches. The largest difference is 0.2, in weight of rank 0."
+    )
     assert picture(row(((0.2,),))).legend[-1].level != NOT_FINITE
 
 
@@ -89,6 +91,20 @@ def test_of_many_tensors_the_worst_are_drawn_and_the_others_counted() -> None:
     drawn = picture(*rows)
     assert drawn.left_out == 8
     assert {panel.name for panel in drawn.panels} == {f"layer {number}" for number in range(9, 41)}
+    assert drawn.left_out_of == (0,)
+
+
+def test_nothing_is_worse_than_what_is_not_finite() -> None:
+    rows = [row(((5.0,),), rank) for rank in range(40)]
+    rows[37] = row(((None,),), 37)
+    drawn = picture(*rows)
+    assert 37 in {panel.rank for panel in drawn.panels} and drawn.summary.startswith("Not finite: weight of")
+    assert drawn.left_out_of == tuple(rank for rank in range(31, 40) if rank != 37)
+
+
+def test_what_is_rounding_the_reports_tolerance_says() -> None:
+    drawn = picture(row(((0.5, 0.004),)), tolerance=0.005)
+    assert drawn.legend[0].text == "≤ 0.005: rounding" and drawn.panels[0].differ == 1
 
 
 def test_panels_do_not_overlap_and_lie_in_the_picture() -> None:

@@ -9,9 +9,11 @@ from html.parser import HTMLParser
 
 import pytest
 
+from grader.report.audience import for_audience
 from grader.report.html import render_html
-from grader.report.schema import FindingRow, OutputRow, Report, SubmissionPart
+from grader.report.schema import FindingRow, IgnoredFile, OutputRow, Report, SubmissionPart
 from tests.report import examples
+from tests.report.timelines import deadlocked
 
 HOSTILE = (
     "<script>alert(1)</script><img src=//x onerror=alert(1)>\x1b[31mred\x00\u202egnp.exe\ud800\"'{{7*7}}"
@@ -126,10 +128,86 @@ def test_a_wrong_shard_order_is_told_in_words_beside_its_picture() -> None:
 
 def test_the_line_at_fault_is_marked_for_the_eye_and_for_the_ear() -> None:
     text = render_html(examples.deadlock())
-    assert text.count('class="line fault"') == 1
+    assert text.count('class="line fault"') == 2 and text.count("the line at fault") == 1
     fault = re.search(r'<span class="line fault">(.*?)\n', text)
     assert fault and "▶" in fault.group(1) and "the line at fault" in fault.group(1)
     assert "dist.recv(buffer, src=(rank + 1) % world_size)" in fault.group(1)
+
+
+def test_every_line_that_a_finding_names_is_marked_where_it_is_quoted() -> None:
+    deadlock = examples.deadlock()
+    part = deadlock.exercises[-1]
+    more = ((233, "recv"), (234, "between"), (241, "send"), (242, "behind"))
+    findings = tuple(row.model_copy(update={"source": more}) for row in part.findings)
+    text = render_html(examples.report(part.model_copy(update={"findings": findings})))
+    marked = re.findall(r'<span class="line fault">.*?(\d+)</b>(.*?)\n', text)
+    assert marked == [("233", "recv"), ("241", "send")]  # the message names both, and no other
+    assert text.count("the line at fault") == 1 and text.count("a line that is named") == 1
+    assert text.count("⋮") == 1  # lines 235 to 240 are not there
+
+
+def test_what_a_rank_left_says_whether_it_ever_ended() -> None:
+    text = render_html(examples.deadlock())
+    assert "never ended</span>" in text and "nothing left" not in text
+    away = examples.case(
+        2, status="failed", ranks=tuple(examples.rank_row(rank, "missing", None) for rank in range(2)),
+        timeline=deadlocked(2)[:1],
+    )  # fmt: skip
+    text = render_html(examples.report(examples.exercise("pipeline", change=lambda _: away)))
+    assert text.count("nothing left") == text.count("never ended</span></td>") == 5
+    assert "missing</span>" not in text
+
+
+def test_the_largest_difference_of_what_passed_is_not_that_of_an_exercise_that_failed() -> None:
+    def overview(text: str, number: int) -> str:
+        rows = re.search(rf'<tr><th scope="row"><a href="#exercise-{number}">.*?</tr>', text, re.DOTALL)
+        assert rows
+        return re.sub(r".*>([^<>]+)</td></tr>", r"\1", rows.group(), flags=re.DOTALL)
+
+    text = render_html(examples.deadlock())
+    assert (overview(text, 7), overview(text, 6)) == ("-", "2.4e-07")
+    assert overview(render_html(examples.shard_order()), 5) == "3.4"
+    loose = examples.shard_order().model_copy(update={"tolerance": 5.0})
+    assert overview(render_html(loose), 5) == "-"
+
+
+def test_in_a_students_copy_a_hidden_case_says_what_of_it_is_told() -> None:
+    text = render_html(for_audience(examples.deadlock(), "student"))
+    assert "Student’s copy: the numbers of hidden cases are left out." in text and "For staff" not in text
+    assert ">4 ranks, numbers not shown" in text and ">1 rank, numbers not shown" in text
+    staff = render_html(examples.deadlock())
+    assert "For staff: this page shows hidden cases." in staff and "not shown" not in staff
+
+
+def test_what_a_rank_printed_is_said_to_be_of_its_case() -> None:
+    printed = (
+        OutputRow(rank=0, text="a", check="hidden", case=1),
+        OutputRow(rank=1, text="b", check="hidden"),
+        OutputRow(rank=2, text="c"),
+        OutputRow(rank=3, text="d", check="hidden", case=99),
+    )
+    part = examples.deadlock().exercises[-1].model_copy(update={"output": printed})
+    text = render_html(examples.report(part))
+    assert re.findall(r"rank \d[^<>]*(?=</p>\n<pre)", text) == [
+        "rank 0, in case 2 of 3 of hidden: 2 ranks, seed 1207331806",
+        "rank 1, in a case of hidden",
+        "rank 2",
+        "rank 3, in a case of hidden",
+    ]
+
+
+def test_the_page_says_what_each_of_its_checks_asks_and_what_is_right() -> None:
+    text = render_html(examples.right())
+    for check in ("script", "baseline", "hidden", "own share", "input gradient"):
+        assert re.search(rf"<dt>{check}</dt><dd>[^<]{{40,}}[.?]</dd>", text)
+    assert "differs by at most 1.0e-05 from" in text and "<dt>Tolerance</dt><dd>1.0e-05</dd>" in text
+    one = examples.right().model_copy(update={"exercises": (examples.exercise("single_step"),)})
+    assert "<dt>input gradient</dt>" not in render_html(one)
+
+
+def test_the_mean_difference_of_every_rank_is_there() -> None:
+    text = render_html(examples.shard_order())
+    assert text.count("mean 0.85") == 4 * 2  # of baseline and of one hidden case
 
 
 def test_a_finding_of_three_checks_is_one_card_and_code_in_it_is_code() -> None:
@@ -145,6 +223,38 @@ def test_an_error_of_the_grader_is_told_and_no_mark_of_the_student() -> None:
     part = part.model_copy(update={"checks": (check,), "status": "error", "score": 0.0, "max_score": 0.0})
     text = render_html(examples.report(part, status="error"))
     assert "baseline could not be graded, and costs nothing." in text and "<code>died</code>" in text
+
+
+def test_marks_that_are_lost_are_told_beside_an_error_of_the_grader() -> None:
+    report = examples.deadlock().model_copy(update={"status": "error"})
+    assert ">Marks lost, and some checks could not be graded; they cost nothing<" in render_html(report)
+    full = examples.right().model_copy(update={"status": "error"})
+    assert ">Some checks could not be graded; they cost nothing<" in render_html(full)
+
+
+def test_what_was_not_asked_is_not_said_to_be_right() -> None:
+    skipped = [
+        examples.exercise(name).model_copy(
+            update={"status": "skipped", "checks": (), "score": 0.0, "max_score": 0.0}
+        )
+        for name in ("single_step", "pipeline")
+    ]
+    text = render_html(examples.report(*skipped))
+    assert ">Full marks in what was asked (5 of 7)<" in text and "Everything is right" not in text
+    right, not_asked = text.partition("<h2>Not asked</h2>")[::2]
+    assert right.count('<details class="folded"') == 5
+    assert re.findall(r"<li id=.exercise-\d.>([^<]+)", not_asked) == [part.title for part in skipped]
+    nothing = [part.model_copy(update={"status": "skipped"}) for part in examples.right().exercises]
+    assert "<h2>Right</h2>" not in render_html(examples.report(*nothing))
+    assert "<h2>Everything is right</h2>" in render_html(examples.right())
+
+
+def test_of_many_files_that_were_not_used_the_first_are_named() -> None:
+    for count, more in ((200, None), (1234, "and 1034 more")):
+        ignored = tuple(IgnoredFile(name=f"venv/{n}.so", reason="no Python file") for n in range(count))
+        submission = SubmissionPart(name="a", sha256="0", ignored=ignored)
+        text = render_html(examples.report(submission=submission))
+        assert text.count("venv/") == 200 and (f"<li>{more}</li>" in text) == (more is not None)
 
 
 def test_a_skipped_exercise_and_a_report_of_nothing_are_shown() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.report.illustrated import figures
-from grader.report.schema import CaseRow, CheckPart, DifferenceRow, ExercisePart
+from grader.report.schema import CaseRow, CheckPart, DifferenceRow, ExercisePart, FindingRow
 from tests.report.examples import case, deadlock, right, shard_order
 from tests.report.timelines import collectives, deadlocked, pipeline
 
@@ -34,6 +34,16 @@ def test_a_deadlock_is_drawn_before_cases_that_ended() -> None:
     stuck = case(2, 5, status="failed", timeline=deadlocked(2))
     (figure,) = figures(part(("hidden", (ended, stuck))))
     assert figure.case.seed == 5 and figure.open and figure.time_line and figure.time_line.stuck
+
+
+def test_a_rank_that_a_finding_says_has_ended_did_not_compute_until_it_was_stopped() -> None:
+    rows = deadlocked(2)
+    away = rows[1].model_copy(update={"spans": rows[1].spans[:1]})
+    one = part(("baseline", (case(2, status="failed", timeline=(rows[0], away)),)))
+    assert (line := figures(one)[0].time_line) and line.stopped == (1,)
+    raised = FindingRow(code="exception", message="", check="baseline", ranks=(1,), file=None, line=None)
+    assert (line := figures(one.model_copy(update={"findings": (raised,)}))[0].time_line)
+    assert line.stopped == ()
 
 
 def test_of_what_passed_the_case_with_the_most_ranks_is_drawn_and_nothing_is_open() -> None:

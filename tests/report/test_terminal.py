@@ -64,6 +64,12 @@ def test_an_error_is_neither_passed_nor_failed_and_says_why():
     assert "hidden could not be graded, and costs nothing: no room on the disk" in text
 
 
+def test_marks_that_are_lost_are_told_beside_an_error():
+    assert "marks lost, and some checks could not be graded; they cost nothing" in shown(FAILED)
+    error = report_on(instead(verdict("first", "hidden", "error", 2, detail="no room on the disk")))
+    assert "  some checks could not be graded; they cost nothing" in shown(error)
+
+
 @pytest.mark.parametrize("width", [30, 40, 60, 80, 120, 200])
 @pytest.mark.parametrize("terminal", [False, True])
 def test_no_line_is_wider_than_the_terminal(width, terminal, monkeypatch):

@@ -25,6 +25,13 @@ def test_bytes_are_those_of_the_timeline_where_there_is_one() -> None:
     assert {bar.done for bar in work_bars(with_work(case()))[1].bars} == {64 * 32 * 4}
 
 
+def test_bytes_are_those_that_were_counted_however_few_operations_are_drawn() -> None:
+    timed = with_work(case(timeline=collectives(4, ("all_reduce",) * 3)))
+    work = tuple(row.model_copy(update={"bytes": 1_000_000 * (row.rank != 3)}) for row in timed.work)
+    bars = work_bars(timed.model_copy(update={"work": work}))[1].bars
+    assert [bar.done for bar in bars] == [1_000_000] * 3 + [3 * 8192]
+
+
 def test_without_theory_there_are_bars_and_no_marks() -> None:
     measured = with_work(case()).model_copy(update={"theory": ()})
     assert all(bar.mark is None and bar.ratio == "" for one in work_bars(measured) for bar in one.bars)

@@ -26,6 +26,17 @@ def deadlocked(world_size: int) -> tuple[TimelineRow, ...]:
     return tuple(rows)
 
 
+def interrupted(world_size: int) -> tuple[TimelineRow, ...]:
+    """A deadlock in which rank 1 is in no operation, the first operations of rank 2 are left out, and from
+    rank 8 on all have come to the end."""
+    rows = list(deadlocked(world_size))
+    for rank in (1, *range(8, world_size)):
+        end = None if rank == 1 else 0.01
+        rows[rank] = rows[rank].model_copy(update={"spans": rows[rank].spans[:1], "end": end})
+    rows[2] = rows[2].model_copy(update={"spans": rows[2].spans[1:], "left_out": 300})
+    return tuple(rows)
+
+
 def collectives(world_size: int, names: Sequence[str]) -> tuple[TimelineRow, ...]:
     """Each rank computes for a while of its own, and meets the others."""
     draw = random.Random(world_size)

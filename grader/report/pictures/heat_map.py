@@ -9,12 +9,11 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import inf
 
 from grader.report.pictures.units import difference
 from grader.report.schema import CaseRow, DifferenceRow
 
-#: What two right computations may differ by: the tolerance of the handout's ``compare_tensors``.
-ROUNDING = 1e-5
 NOT_FINITE = -1
 _STEPS = (64, 16, 4, 2, 1)  # the levels end at the largest difference over these
 _SIDE, _NARROW = 230.0, 22.0  # pixels of a panel: the longer side, and the least
@@ -57,24 +56,28 @@ class Panel:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The panels of a case: a row for each name, a column for each rank. ``left_out`` are not drawn."""
+    """The panels of a case: a row for each name, a column for each rank. ``left_out`` are not drawn, and are
+    of the ranks ``left_out_of``; ``summary`` is the weightiest of the ``description``."""
 
     panels: tuple[Panel, ...]
     legend: tuple[Step, ...]
     width: float
     height: float
     description: str
+    summary: str
     left_out: int
+    left_out_of: tuple[int, ...]
 
 
-def heat_map(case: CaseRow) -> HeatMap | None:
-    """The picture of a case, or None where there is nothing to draw."""
+def heat_map(case: CaseRow, tolerance: float) -> HeatMap | None:
+    """The picture of a case, or None where there is nothing to draw. ``tolerance`` is what two right
+    computations may differ by."""
     found = [row for row in case.differences if row.grid and row.grid[0]]
     drawn = _the_worst(found)
     if not drawn:
         return None
     largest = max((_largest(row.grid) or 0.0 for row in drawn), default=0.0)
-    bounds = _bounds(largest)
+    bounds = _bounds(largest, tolerance)
     columns = {rank: number for number, rank in enumerate(sorted({row.rank for row in drawn}))}
     lines = {name: number for number, name in enumerate(dict.fromkeys(row.name for row in drawn))}
     room = (_PAGE - _LEFT) / len(columns) - _GAP
@@ -86,31 +89,38 @@ def heat_map(case: CaseRow) -> HeatMap | None:
         y = _LINE + 8 + lines[row.name] * (high + _TOP)
         panels.append(_panel(row, (x, y, width, height), bounds, columns[row.rank] == 0))
     legend = _legend(bounds, any(panel.not_finite for panel in panels))
+    sentences = _description(panels)
     return HeatMap(
         tuple(panels),
         legend,
         width=_LEFT + len(columns) * (wide + _GAP),
         height=len(lines) * (high + _TOP) - 4,
-        description=_description(panels),
+        description=" ".join(sentences),
+        summary=" ".join(sentences[: 1 + sentences[0].startswith("Not finite")]) if sentences else "",
         left_out=len(found) - len(drawn),
+        left_out_of=tuple(sorted({row.rank for row in found if not any(row is one for one in drawn)})),
     )
 
 
 def _the_worst(rows: Sequence[DifferenceRow]) -> list[DifferenceRow]:
-    """As many as fit, in their own order."""
+    """As many as fit, in their own order. What is not finite is worse than any number."""
     if len(rows) <= _MOST_PANELS:
         return list(rows)
-    worst = sorted(range(len(rows)), key=lambda number: -(_largest(rows[number].grid) or 0.0))
+    worst = sorted(range(len(rows)), key=lambda number: -_badness(rows[number].grid))
     return [rows[number] for number in sorted(worst[:_MOST_PANELS])]
+
+
+def _badness(grid: Grid) -> float:
+    return inf if any(value is None for line in grid for value in line) else _largest(grid) or 0.0
 
 
 def _largest(grid: Grid) -> float | None:
     return max((value for line in grid for value in line if value is not None), default=None)
 
 
-def _bounds(largest: float) -> list[float]:
+def _bounds(largest: float, tolerance: float) -> list[float]:
     """The upper ends of the levels, from that of rounding on."""
-    return [ROUNDING, *(largest / step for step in _STEPS if largest / step > ROUNDING)]
+    return [tolerance, *(largest / step for step in _STEPS if largest / step > tolerance)]
 
 
 def _size(row: DifferenceRow, room: float) -> tuple[float, float]:
@@ -189,8 +199,12 @@ def _range(name: str, numbers: set[int], patches: int, total: int) -> str:
     return f"{name} {begin}" if begin == end else f"{name}s {begin} to {end}"
 
 
-def _description(panels: Sequence[Panel]) -> str:
+def _description(panels: Sequence[Panel]) -> list[str]:
+    """Sentences, the weightiest first."""
     sentences = []
+    if bad := [panel for panel in panels if panel.not_finite]:
+        words = [f"{panel.name} of rank {panel.rank}, {_patches(panel)}" for panel in bad[:8]]
+        sentences.append(f"Not finite: {'; '.join(words)}{' and more' if len(bad) > 8 else ''}.")
     wrong = [panel for panel in panels if panel.differ]
     worst = max(wrong, key=lambda panel: panel.largest or 0.0, default=None)
     if worst is not None:
@@ -203,14 +217,16 @@ def _description(panels: Sequence[Panel]) -> str:
         sentences.append(
             f"Rank {panel.rank}, {panel.name}: up to {difference(panel.largest)}, {_in(panel.where)}."
         )
-    for panel in panels:
-        if panel.not_finite:
-            sentences.append(f"Rank {panel.rank}, {panel.name}: not finite in {panel.not_finite} patches.")
     right = [panel for panel in panels if not panel.differ and not panel.not_finite]
     if right:
         names = ", ".join(f"{panel.name} of rank {panel.rank}" for panel in right[:8])
         sentences.append(f"Right but for rounding: {names}{' and more' if len(right) > 8 else ''}.")
-    return " ".join(sentences)
+    return sentences
+
+
+def _patches(panel: Panel) -> str:
+    total = panel.patches[0] * panel.patches[1]
+    return "everywhere" if panel.not_finite == total else f"in {panel.not_finite} of {total} patches"
 
 
 def _in(where: str) -> str:
@@ -218,7 +234,7 @@ def _in(where: str) -> str:
 
 
 def _legend(bounds: list[float], not_finite: bool) -> tuple[Step, ...]:
-    texts = [f"≤ {difference(ROUNDING)}: rounding", *(f"≤ {difference(bound)}" for bound in bounds[1:])]
+    texts = [f"≤ {difference(bounds[0])}: rounding", *(f"≤ {difference(bound)}" for bound in bounds[1:])]
     steps = [Step(level, text) for level, text in enumerate(texts)]
     if not_finite:
         steps.append(Step(NOT_FINITE, "not finite"))

@@ -37,7 +37,9 @@ def kind(span: SpanRow) -> Kind:
 
 
 def messages(rows: Sequence[TimelineRow]) -> list[Message]:
-    """Of the sends that were taken, in the order of the senders."""
+    """Of the sends that were taken, in the order of the senders. ``rows`` are whole: where a rank's first
+    operations are left out, nobody knows which of its sends is the n-th, and it has no messages."""
+    rows = [row for row in rows if not row.left_out]
     received: dict[tuple[int, int], list[SpanRow]] = {}
     for row in rows:
         for span in row.spans:
@@ -57,9 +59,11 @@ def messages(rows: Sequence[TimelineRow]) -> list[Message]:
 def meetings(rows: Sequence[TimelineRow]) -> Iterator[Meeting]:
     """The n-th collectives of all ranks, as far as they have one name and happened at the same time.
 
-    The recorder does not tell groups: where ranks disagree, those that agree are joined.
+    The recorder does not tell groups: where ranks disagree, those that agree are joined. Ranks whose first
+    operations are left out are joined to nobody.
     """
-    calls = {row.rank: [span for span in row.spans if kind(span) == "collective"] for row in rows}
+    whole = [row for row in rows if not row.left_out]
+    calls = {row.rank: [span for span in row.spans if kind(span) == "collective"] for row in whole}
     for number in range(max(map(len, calls.values()), default=0)):
         by_name: dict[str, list[tuple[int, SpanRow]]] = {}
         for rank, spans in calls.items():
@@ -72,9 +76,13 @@ def meetings(rows: Sequence[TimelineRow]) -> Iterator[Meeting]:
 
 def computing(row: TimelineRow, until: float) -> list[tuple[float, float]]:
     """When a rank computes: from its beginning to its end (or ``until``) but for its spans. Behind a span
-    that never ended it does nothing."""
-    gaps, free_from = [], row.begin
-    for span in sorted(row.spans, key=lambda span: span.begin):
+    that never ended it does nothing, and nothing is known of the time before the first span where others
+    are left out."""
+    spans = sorted(row.spans, key=lambda span: span.begin)
+    if row.left_out and not spans:
+        return []
+    gaps, free_from = [], spans[0].begin if row.left_out else row.begin
+    for span in spans:
         if span.begin > free_from:
             gaps.append((free_from, span.begin))
         if span.end is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from grader.report.pictures.spans import Kind, computing, kind, meetings, messages
-from grader.report.pictures.units import duration, ranks, size
+from grader.report.pictures.drawn_rows import chosen, sensible, shortened, unfinished
+from grader.report.pictures.spans import Kind, Message, computing, kind, meetings, messages
+from grader.report.pictures.told_times import STOPPED, call, description, earlier, omitted, told, took
+from grader.report.pictures.units import duration, size
 from grader.report.schema import CaseRow, SpanRow, TimelineRow
 
 _LEFT, _RIGHT, _TOP = 58.0, 14.0, 26.0
@@ -15,10 +17,9 @@ _SAID = 190.0  # pixels at the right edge, for what a rank waits in
 _WIDTH = 850.0
 _LANE, _BAR = 38.0, 18.0
 _LEAST = 1.5  # pixels, so that a short span is seen
-_MOST_SPANS = 400  # of a rank
-_MOST_RANKS = 16
-_LONGEST, _SHORTEST = 1e6, 1e-6  # seconds
+_SHORTEST = 1e-6  # seconds
 _TICKS = 6
+_ROOM_TO_SAY = 250.0  # pixels before a rank's first span, for what is left out there
 
 #: How high a bar is, of `_BAR`, and how far below the lane's upper edge it begins: told apart without colour.
 _SHAPES: dict[Kind, tuple[float, float]] = {
@@ -45,7 +46,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Lane:
-    """One rank: its bars, from left to right, and the x at which it came to its end, if it did."""
+    """One rank: its bars, from left to right, and the x at which it came to its end, if it did. ``stopped``
+    is there where it was in no operation when it was stopped, and runs to the right edge. ``earlier`` says
+    what is left out before the first bar, if there is room."""
 
     rank: int
     y: float
@@ -53,6 +56,8 @@ class Lane:
     computing: tuple[Bar, ...]
     bars: tuple[Bar, ...]
     end: float | None
+    stopped: Bar | None = None
+    earlier: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,9 @@ class SpanLine:
 @dataclass(frozen=True)
 class TimeLine:
     """The lanes of a case. ``joins`` are SVG points of a line through the calls of one collective; ``ticks``
-    are x and text. ``kinds`` are those that occur, ``stuck`` the ranks that did not come back."""
+    are x and text. ``kinds`` are those that occur, ``stuck`` the ranks that did not come back, ``stopped``
+    those that were in no operation when they were stopped. ``left_out`` operations of them are not drawn;
+    ``omitted`` are sentences about all that is not, ``undrawn`` the ranks that have no lane."""
 
     lanes: tuple[Lane, ...]
     arrows: tuple[Arrow, ...]
@@ -87,40 +94,49 @@ class TimeLine:
     ticks: tuple[tuple[float, str], ...]
     kinds: tuple[str, ...]
     stuck: tuple[int, ...]
+    stopped: tuple[int, ...]
     left: float
     width: float
     height: float
     description: str
     lines: tuple[SpanLine, ...]
     left_out: int
+    omitted: tuple[str, ...]
+    undrawn: tuple[int, ...]
 
 
-def time_line(case: CaseRow) -> TimeLine | None:
-    """The picture of a case, or None where no rank communicated."""
-    rows = [_drawable(row) for row in sorted(case.timeline, key=lambda row: row.rank)[:_MOST_RANKS]]
+def time_line(case: CaseRow, gone: Collection[int] = ()) -> TimeLine | None:
+    """The picture of a case, or None where no rank communicated. ``gone`` are ranks of which it is known that
+    they ended by themselves before the end of the case."""
+    whole = sensible(case.timeline)
+    rows = [shortened(row) for row in chosen(whole)]
     if not any(row.spans for row in rows):
         return None
-    stuck = tuple(row.rank for row in rows if any(span.end is None for span in row.spans))
-    scale = _Scale(_last(rows), bool(stuck))
-    lanes = [_lane(row, number, scale) for number, row in enumerate(rows)]
+    stuck = tuple(row.rank for row in rows if unfinished(row))
+    stopped = tuple(
+        row.rank for row in rows if row.end is None and not unfinished(row) and row.rank not in gone
+    )
+    scale = _Scale(_last(rows), bool(stuck or stopped))
+    lanes = [_lane(row, number, scale, row.rank in stopped) for number, row in enumerate(rows)]
     middles = {lane.rank: lane.y + _BAR / 2 for lane in lanes}
+    spans = {id(span) for row in rows for span in row.spans}
+    undrawn = [row for row in whole if row.rank not in middles]
     return TimeLine(
         tuple(lanes),
-        tuple(
-            Arrow(scale.x(m.send.begin), middles[m.source], scale.x(m.recv.end or 0.0), middles[m.target])
-            for m in messages(rows)
-            if m.target in middles
-        ),
-        tuple(_join(meeting.calls, middles, scale) for meeting in meetings(rows)),
+        tuple(_arrows(messages(whole), spans, middles, scale)),
+        tuple(_joins(whole, spans, middles, scale)),
         scale.ticks(),
         tuple(dict.fromkeys(bar.kind for lane in lanes for bar in lane.bars if not bar.stuck)),
         stuck,
+        stopped,
         _LEFT,
         _WIDTH,
-        _TOP + _LANE * len(lanes) + 4,
-        _description(rows, stuck),
+        _TOP + _LANE * len(lanes) + (20 if undrawn else 4),
+        description(rows, stuck, stopped, _last(rows)),
         tuple(_line(row.rank, span) for row in rows for span in row.spans),
-        sum(len(row.spans) for row in case.timeline) - sum(len(row.spans) for row in rows),
+        sum(row.left_out for row in rows),
+        tuple(omitted(rows, undrawn, whole)),
+        tuple(row.rank for row in undrawn),
     )
 
 
@@ -148,28 +164,12 @@ def _tick(seconds: float) -> str:
     return f"{seconds * 1e6:.4g} µs" if seconds else "0"
 
 
-def _drawable(row: TimelineRow) -> TimelineRow:
-    """The row with its last spans, where everything stands still if it does, and with times that a job can
-    have: the record is a rank's own."""
-    times = [row.begin, row.end or 0.0, *(max(span.begin, span.end or 0.0) for span in row.spans)]
-    if max(times) > _LONGEST:
-        spans = tuple(span.model_copy(update=_bounded(span)) for span in row.spans)
-        row = row.model_copy(update={**_bounded(row), "spans": spans})
-    return (
-        row if len(row.spans) <= _MOST_SPANS else row.model_copy(update={"spans": row.spans[-_MOST_SPANS:]})
-    )
-
-
-def _bounded(row: TimelineRow | SpanRow) -> dict[str, float | None]:
-    return {"begin": min(row.begin, _LONGEST), "end": None if row.end is None else min(row.end, _LONGEST)}
-
-
 def _last(rows: Sequence[TimelineRow]) -> float:
     ends = [time for row in rows for span in row.spans for time in (span.begin, span.end or 0.0)]
     return max(*ends, *(row.begin for row in rows), *(row.end or 0.0 for row in rows))
 
 
-def _lane(row: TimelineRow, number: int, scale: _Scale) -> Lane:
+def _lane(row: TimelineRow, number: int, scale: _Scale, stopped: bool) -> Lane:
     y = _TOP + number * _LANE + (_LANE - _BAR) / 2
     until = max([row.begin, *(span.end or span.begin for span in row.spans)])
     computes = tuple(
@@ -185,7 +185,12 @@ def _lane(row: TimelineRow, number: int, scale: _Scale) -> Lane:
         for begin, end in computing(row, until)
     )
     bars = tuple(_bar(span, y, scale) for span in row.spans)
-    return Lane(row.rank, y, _BAR, computes, bars, None if row.end is None else scale.x(row.end))
+    end = None if row.end is None else scale.x(row.end)
+    x = scale.x(until)
+    last = Bar(x, y, round(scale.end - x, 2), _BAR, "compute", False, STOPPED, STOPPED) if stopped else None
+    room = min((bar.x for bar in bars), default=_LEFT) - _LEFT
+    before = earlier(row.left_out) if row.left_out and room >= _ROOM_TO_SAY else ""
+    return Lane(row.rank, y, _BAR, computes, bars, end, last, before)
 
 
 def _width(begin: float, end: float, scale: _Scale) -> float:
@@ -206,23 +211,29 @@ def _bar(span: SpanRow, y: float, scale: _Scale) -> Bar:
         round(part * _BAR, 2),
         kind(span),
         stuck,
-        _told(span),
-        _call(span),
+        told(span),
+        call(span),
     )
 
 
-def _call(span: SpanRow) -> str:
-    direction = {"send": "to", "recv": "from"}.get(kind(span))
-    peer = f" {direction} rank {span.peer}" if direction and span.peer is not None else ""
-    return f"{span.name}{peer}{f', line {span.line}' if span.line else ''}"
+def _arrows(
+    found: Sequence[Message], drawn: Collection[int], middles: dict[int, float], scale: _Scale
+) -> Iterator[Arrow]:
+    """Of the messages whose both ends are ``drawn`` (identities of spans)."""
+    for one in found:
+        if id(one.send) in drawn and id(one.recv) in drawn:
+            x1, x2 = scale.x(one.send.begin), scale.x(one.recv.end or 0.0)
+            yield Arrow(x1, middles[one.source], x2, middles[one.target])
 
 
-def _told(span: SpanRow) -> str:
-    return f"{_call(span)}: {_took(span)}{f', {size(span.bytes)}' if span.bytes else ''}"
-
-
-def _took(span: SpanRow) -> str:
-    return "never ended" if span.end is None else duration(max(0.0, span.end - span.begin))
+def _joins(
+    rows: Sequence[TimelineRow], drawn: Collection[int], middles: dict[int, float], scale: _Scale
+) -> Iterator[str]:
+    """A line for each collective that at least two ``drawn`` calls are of."""
+    for meeting in meetings(rows):
+        calls = [(rank, span) for rank, span in meeting.calls if id(span) in drawn]
+        if len(calls) > 1:
+            yield _join(calls, middles, scale)
 
 
 def _join(calls: Sequence[tuple[int, SpanRow]], middles: dict[int, float], scale: _Scale) -> str:
@@ -235,26 +246,4 @@ def _join(calls: Sequence[tuple[int, SpanRow]], middles: dict[int, float], scale
 
 
 def _line(rank: int, span: SpanRow) -> SpanLine:
-    return SpanLine(rank, span, duration(span.begin), _took(span), size(span.bytes) if span.bytes else "")
-
-
-def _description(rows: Sequence[TimelineRow], stuck: Sequence[int]) -> str:
-    sentences = []
-    for row in rows:
-        waits = [_call(span) for span in row.spans if span.end is None]
-        sentences += [f"Rank {row.rank} never comes back from {call}." for call in waits]
-    if not stuck:
-        counts = [len(row.spans) for row in rows]
-        each = f"{min(counts)} to {max(counts)}" if min(counts) != max(counts) else str(counts[0])
-        sentences.append(f"{len(rows)} ranks with {each} operations each, over {duration(_last(rows))}.")
-        sentences += [_share(row) for row in rows[:8]]
-    gone = [row.rank for row in rows if row.end is None and row.rank not in stuck]
-    if gone:
-        sentences.append(f"{ranks(gone).capitalize()} did not come to the end.")
-    return " ".join(sentences)
-
-
-def _share(row: TimelineRow) -> str:
-    end = row.end if row.end is not None else _last([row])
-    busy = sum(stop - begin for begin, stop in computing(row, end))
-    return f"Rank {row.rank} computes {100 * busy / (end - row.begin or 1):.0f} % of its time."
+    return SpanLine(rank, span, duration(span.begin), took(span), size(span.bytes) if span.bytes else "")

@@ -46,6 +46,18 @@ def listed(numbers: Iterable[int]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), "".join(words[-1:]))))
 
 
+def ranges(numbers: Iterable[int]) -> str:
+    """``0 to 3, 7 and 9``, in order."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    words = [str(begin) if begin == end else f"{begin} to {end}" for begin, end in runs]
+    return " and ".join(filter(None, (", ".join(words[:-1]), "".join(words[-1:]))))
+
+
 def ranks(numbers: Iterable[int]) -> str:
     """``rank 2``, or ``ranks 0 and 2``."""
     words = sorted(set(numbers))

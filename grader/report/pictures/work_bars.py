@@ -53,10 +53,12 @@ def work_bars(case: CaseRow) -> tuple[Quantity, ...]:
 
 
 def _bytes(case: CaseRow) -> dict[int, int]:
-    """By rank, of all tensors that it passed to the process group."""
-    if case.timeline:
-        return {row.rank: sum(span.bytes for span in row.spans) for row in case.timeline}
-    return {row.rank: sum(_ELEMENT * prod(shape) for _, shape in row.collectives) for row in case.work}
+    """By rank, of all tensors that it passed to the process group. Reports of earlier versions do not have
+    the sum: there it is that of what is drawn, or of the shapes."""
+    drawn = {row.rank: sum(span.bytes for span in row.spans) for row in case.timeline}
+    shapes = {row.rank: sum(_ELEMENT * prod(shape) for _, shape in row.collectives) for row in case.work}
+    otherwise = drawn if case.timeline else shapes
+    return otherwise | {row.rank: row.bytes for row in case.work if row.bytes}
 
 
 def _quantity(
