@@ -51,7 +51,7 @@ def graded(results: Sequence[InShort]) -> list[InShort]:
 def tenths(results: Sequence[InShort]) -> list[int]:
     """How many have a score of 0 to 9 %, 10 to 19 % and so on; the eleventh number is that of full marks."""
     counts = Counter(
-        min(10, int(10 * (one.score or 0) / one.max_score)) if one.max_score else 0 for one in results
+        int(min(10.0, 10 * (one.score or 0) / one.max_score)) if one.max_score else 0 for one in results
     )
     return [counts[tenth] for tenth in range(11)]
 

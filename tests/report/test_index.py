@@ -9,6 +9,7 @@ import pytest
 
 from grader.report.gradebook import Row
 from grader.report.index import render_index
+from grader.report.tallies import tenths
 from tests.report.classes import EXERCISES, class_page, students
 from tests.report.test_html import HOSTILE, Elements
 
@@ -71,3 +72,7 @@ def test_the_page_asks_nothing_of_the_network_and_runs_its_own_script_only() -> 
         assert not [name for name in attributes if name.startswith("on") or name in ("src", "style")]
         assert (attributes.get("href") or "./").startswith("./")
     assert re.search(r"default-src &#39;none&#39;.*script-src &#39;sha256-", text)
+
+
+def test_a_score_far_above_its_maximum_is_full_marks() -> None:
+    assert tenths([Row("ann", "passed", 1e6, 5e-324), Row("bob", "passed", 0.5, 1)])[5:] == [1, 0, 0, 0, 0, 1]
