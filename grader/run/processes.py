@@ -55,14 +55,21 @@ def use_of(pid: int) -> Use:
     return Use((fields.get(b"RssAnon", 0) + fields.get(b"RssShmem", 0)) << 10, fields.get(b"Threads", 1))
 
 
-def busy(pid: int) -> float:
-    """Seconds for which a process's main thread has run, or has waited for a core, since it began; 0 where
-    the system does not say."""
+@dataclass(frozen=True)
+class CoreTime:
+    """Seconds for which a process's main thread has run, and has waited for a core, since it began."""
+
+    ran: float = 0.0
+    waited: float = 0.0
+
+
+def core_time(pid: int) -> CoreTime:
+    """Nothing where the system does not say, or the process is gone."""
     try:
         ran, waited, _ = Path(f"/proc/{pid}/schedstat").read_text().split()
     except (OSError, ValueError):
-        return 0.0
-    return (int(ran) + int(waited)) / 1e9
+        return CoreTime()
+    return CoreTime(int(ran) / 1e9, int(waited) / 1e9)
 
 
 def end(first: int, jailed: bool) -> None:

@@ -20,8 +20,8 @@ from grader.run.workspace import Workspace
 
 _TICK = 0.05  # seconds between two looks at the job while its ranks say nothing
 _INSPECT_EVERY = 0.05  # seconds between two looks at its processes
-# Seconds for the launcher to look at a rank that is gone, and for its peers to fail for themselves. They
-# count while the launcher sleeps: on a busy machine it comes late to look, and to say what it saw.
+# Seconds for the launcher to look at a rank that is gone, and for its peers to fail for themselves. They do
+# not count while the launcher works or a peer waits for a core: on a busy machine all of them come late.
 _GRACE = 2.0
 _LOOKED = 3 * launch.POLL  # the same, where the peers do not move any more
 _STANDSTILL = 1.0  # seconds for which no rank of a job may move before it is called a deadlock
@@ -82,7 +82,7 @@ class Watch:
         self._created = time.monotonic()
         self._running_since: float | None = None
         self._gone_since: float | None = None
-        self._busy_before = 0.0
+        self._used_before: dict[int, processes.CoreTime] = {}
         self._inspect_at = self._created
 
     def until_over(self) -> tuple[str, str]:
@@ -116,7 +116,7 @@ class Watch:
             return "finished", ""
         now = time.monotonic()
         if self._gone_since is None and any(rank.gone or rank.status.failed for rank in self._ranks):
-            self._gone_since, self._busy_before = now, self._launcher_busy()
+            self._gone_since, self._used_before = now, self._core_times()
         launcher = os.waitid(os.P_PID, self._first, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if launcher is not None:
             if self._running_since is None:
@@ -128,15 +128,25 @@ class Watch:
         if self._gone_since is None:
             return ("deadlock", "") if self._stands_still(_STANDSTILL) else None
         # Ranks that failed stay. Of one that is gone, the launcher has still to say by what.
-        slept = now - self._gone_since - (self._launcher_busy() - self._busy_before)
+        slept = now - self._gone_since - self._held_up()
         looked = slept > _LOOKED or not any(rank.gone for rank in self._ranks)
         all_over = all(rank.status.over for rank in self._ranks)
         if all_over or (looked and self._stands_still(_NO_HOPE)) or slept > _GRACE:
             return "died", ""
         return None
 
-    def _launcher_busy(self) -> float:
-        return processes.busy(1 if self._jailed else self._first)
+    def _core_times(self) -> dict[int, processes.CoreTime]:
+        return {pid: processes.core_time(pid) for pid in processes.of_job(self._jailed)}
+
+    def _held_up(self) -> float:
+        """Seconds since a rank was gone for which the launcher has worked, or the most hindered process of
+        the job has waited for a core."""
+        launcher, held_up = 1 if self._jailed else self._first, 0.0
+        for pid, used in self._core_times().items():
+            before = self._used_before.get(pid, processes.CoreTime())
+            worked = used.ran - before.ran if pid == launcher else 0.0
+            held_up = max(held_up, used.waited - before.waited + worked)
+        return held_up
 
     def _stands_still(self, seconds: float) -> bool:
         """Whether no rank can go on: each that is left waits inside an operation, and was heard to still
