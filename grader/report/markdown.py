@@ -9,16 +9,11 @@ import re
 import textwrap
 
 from grader.judge.text import clean_line
-from grader.report.causes import causes, line_of, named_ranks, why_error
+from grader.report.causes import causes, line_of, named_ranks, told_status, why_error
 from grader.report.plain import defused, inert
 from grader.report.schema import ExercisePart, IgnoredFile, Report
 
 _MARKS = {"passed": "✓", "failed": "✗", "error": "!"}
-_WORDS = {
-    "passed": "full marks",
-    "failed": "marks lost",
-    "error": "some checks could not be graded; they cost nothing",
-}
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@!$])")
 _WIDTH = 100
 
@@ -27,7 +22,7 @@ def markdown(report: Report) -> str:
     """The report as Markdown text: the table, the findings, what was printed and handed in, how to replay."""
     blocks = [
         f"# {_code(report.submission.name)}: {report.score:g} / {report.max_score:g}",
-        f"{_WORDS[report.status].capitalize()}.",
+        f"{told_status(report).capitalize()}.",
         _table(report),
     ]
     for exercise in report.exercises:

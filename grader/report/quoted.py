@@ -37,4 +37,10 @@ def quoted(sources: Sources, file: str | None, line: int | None, message: str) -
     wanted += [int(number) for number in _NAMED.findall(message)] if wanted else []
     numbers = {near for one in wanted for near in range(one - AROUND, one + AROUND + 1)}
     there = sorted(number for number in numbers if 1 <= number <= len(lines))
-    return tuple((number, clean_line(lines[number - 1], 200)) for number in there[:_MOST])
+    return tuple((number, _shown(lines[number - 1])) for number in there[:_MOST])
+
+
+def _shown(line: str) -> str:
+    """The line with its indentation, which says what belongs to what."""
+    text = line.expandtabs(4)
+    return " " * min(len(text) - len(text.lstrip()), 60) + clean_line(text, 200)

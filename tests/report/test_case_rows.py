@@ -40,6 +40,14 @@ def test_a_finding_quotes_the_lines_around_its_own() -> None:
     assert finding.source == tuple((number, f"line {number}") for number in (10, 11, 12, 13))
 
 
+def test_quoted_lines_keep_their_indentation() -> None:
+    lines = {"tiny.py": ["if rank == 0:", "\tx = 1", "    y = 2"]}
+    found = (Finding("exception", "It stopped.", "hidden", (0,), "tiny.py", 2),)
+    changed = verdict("first", "hidden", "failed", seed=1, findings=found)
+    (finding,) = report_on(instead(changed), sources=lines).exercises[0].findings
+    assert [text for _, text in finding.source] == ["if rank == 0:", "    x = 1", "    y = 2"]
+
+
 def test_a_finding_quotes_every_line_that_its_message_names() -> None:
     lines = {"tiny.py": [f"line {number}" for number in range(1, 31)]}
     message = "Rank 0 waits at line 12, rank 1 at line 25."
