@@ -54,6 +54,11 @@ def render_command(asked: AskedRender) -> NoReturn:
             asked.out.write_text(text, encoding="utf-8")
         if asked.verify:
             _tell(str(asked.out or asked.cluster), verify(text.encode()))
+    except FileNotFoundError as error:
+        name = str(error.filename)
+        if name == str(asked.out):
+            stop(f"The folder of {shown(name)} does not exist: make it first.", WRONG_USAGE)
+        stop(f"There is no file {shown(name)}.", WRONG_USAGE)
     except (CourseError, ProfileError, SettingsError, OSError) as error:
         stop(error, WRONG_USAGE)
     if asked.out is None:

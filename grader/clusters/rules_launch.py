@@ -110,6 +110,22 @@ def process_rank(script: JobScript) -> Iterator[Finding]:
             )
 
 
+def same_node_rank(script: JobScript) -> Iterator[Finding]:
+    """A number in the script is the same on every node."""
+    for launch in script.launches:
+        number = option(launch.options, "node-rank")
+        if number.isdigit() and script.nodes > 1 and launch.starter == "srun":
+            yield Finding(
+                "same-node-rank",
+                launch.line,
+                f"--node-rank is {number} on every one of the {_nodes(script)}.",
+                "All of them then take themselves for the same node, and the job hangs or ends with "
+                "EADDRINUSE.",
+                "Let each node say its own: srun bash -c '… --node-rank=\"$SLURM_NODEID\" …' with single "
+                "quotes.",
+            )
+
+
 def ignored_node_rank(script: JobScript) -> Iterator[Finding]:
     """c10d gives out the ranks by itself."""
     for launch in script.launches:
@@ -241,6 +257,6 @@ def _line_of(script: JobScript, name: str) -> int:
 
 
 RULES = (
-    without_srun, tasks_per_node, node_rank, never_expanded, process_rank, ignored_node_rank, counts,
-    gpu_count_variable, gpu_binding, cpus_for_srun, kill_on_bad_exit,
+    without_srun, tasks_per_node, node_rank, same_node_rank, never_expanded, process_rank,
+    ignored_node_rank, counts, gpu_count_variable, gpu_binding, cpus_for_srun, kill_on_bad_exit,
 )  # fmt: skip

@@ -120,12 +120,14 @@ def _allowed(part: ExercisePart) -> Allowed:
 
 def _check(check: CheckPart, hidden: Sequence[bool], allowed: Allowed) -> CheckPart:
     """Of the handout's cases only the whole file is run behind hidden ones in one process, for it may well
-    take the process group down: its program may know them, and choose where and when it communicates."""
+    take the process group down: its program may know them, and choose where and when it communicates. One
+    that did not pass was asked again by itself."""
     cases = (
         _case(case, allowed) if unseen else case for case, unseen in zip(check.cases, hidden, strict=True)
     )
     if check.name == "script":
-        cases = (case.model_copy(update={"timeline": ()}) for case in cases)
+        unseen_times = {"timeline": ()}
+        cases = (case.model_copy(update=unseen_times) if case.status == "passed" else case for case in cases)
     return check.model_copy(update={"cases": tuple(cases)})
 
 

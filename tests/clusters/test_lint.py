@@ -82,6 +82,7 @@ BUGS = [
     ("never-expanded", "bash -c '", "torchrun --rdzv_id=\\$SLURM_JOB_ID x; : '", "text $SLURM_JOB_ID itself"),
     ("never-expanded", "bash -c '", "torchrun --node-rank='$SLURM_NODEID' x; : '", "no other shell"),
     ("procid", "$SLURM_NODEID", "$SLURM_PROCID", "counts tasks"),
+    ("same-node-rank", "--node-rank=\"$SLURM_NODEID\"", "--node-rank=0", "on every one of the"),
     ("c10d-node-rank", "torchrun ", "torchrun --rdzv-backend=c10d ", "c10d ignores it"),
     ("node-count", '--nnodes="$SLURM_NNODES"', "--nnodes=2", "2 nodes (--nnodes), and the job has 4"),
     ("rank-count", '--nproc-per-node="$SLURM_GPUS_ON_NODE"', "--nproc_per_node 4", "4 ranks and has 2 GPUs"),
