@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 
 from grader.cases import cases_for, hidden_seed, jobs_for
 from grader.exercises.assignment4 import LAB
+from grader.options import Options
 from grader.rubric import load_rubric
+from grader.trusted import _jobs
+from tests.grading import COURSE
 
 RUBRIC = load_rubric(Path(__file__).parents[1] / "reference" / "rubric.toml")
 DRIVEN = [exercise for exercise in LAB.exercises if not exercise.whole_file]
@@ -99,3 +102,11 @@ def test_cases_of_one_world_size_share_a_job():
     assert sorted(map(str, cases)) == sorted(str(case) for job in jobs for case in job.cases)
     assert len({job.run_id for job in (*jobs, *jobs_for(cases))}) == 2 * len(jobs)
     assert all(len(job.run_id) == 16 for job in jobs)
+
+
+def test_the_handouts_cases_come_before_hidden_ones_and_the_whole_file_last():
+    jobs = _jobs(COURSE, RUBRIC, LAB, Options(seed=7))
+    assert {case.check for job in jobs for case in job.cases} >= {"script", "baseline", "hidden"}
+    for job in jobs:
+        places = [(LAB[case.exercise].whole_file, case.seed != LAB.seed) for case in job.cases]
+        assert places == sorted(places)

@@ -86,8 +86,8 @@ def judge_case(
     except BaselineError as error:
         return _error(case, result, str(error))
     artifacts = read_artifacts(result, case_index)
-    communicated = timelines(result, case_index)
     try:
+        communicated = timelines(result, case_index)
         judged = _judge(lab, exercise, case, answers, artifacts, baseline, tolerance)
         passed = bool(judged.ranks) and all(rank.status == "passed" for rank in judged.ranks)
         if passed:

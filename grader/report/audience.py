@@ -126,9 +126,15 @@ def _check(check: CheckPart, hidden: Sequence[bool], allowed: Allowed) -> CheckP
         _case(case, allowed) if unseen else case for case, unseen in zip(check.cases, hidden, strict=True)
     )
     if check.name == "script":
-        unseen_times = {"timeline": ()}
-        cases = (case.model_copy(update=unseen_times) if case.status == "passed" else case for case in cases)
+        cases = (_without_its_say(case) if case.status == "passed" else case for case in cases)
     return check.model_copy(update={"cases": tuple(cases)})
+
+
+def _without_its_say(case: CaseRow) -> CaseRow:
+    """Without times and places of what it communicated, and without differences, which are numbers of its
+    choice below the tolerance."""
+    ranks = (row.model_copy(update={"max_diff": None, "mean_diff": None}) for row in case.ranks)
+    return case.model_copy(update={"timeline": (), "ranks": tuple(ranks)})
 
 
 def _case(case: CaseRow, allowed: Allowed) -> CaseRow:

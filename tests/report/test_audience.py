@@ -151,6 +151,18 @@ def test_the_lines_of_a_file_that_was_handed_in_are_quoted_as_they_are() -> None
     assert other.source == ()
 
 
+@pytest.mark.parametrize("status", ["passed", "failed"])
+def test_a_whole_file_that_passed_behind_hidden_cases_tells_no_number_of_its_choice(status: str) -> None:
+    (part,) = secret_report("x", 31337).exercises
+    row = case("x", 31337, **HANDOUT).model_copy(update={"status": status, "work": (), "theory": ()})
+    row = row.model_copy(update={"differences": (), "rows": (), "detail": ""})
+    script = CheckPart(name="script", status=status, score=0, max_score=1, cases=(row,))
+    part = part.model_copy(update={"checks": (script,), "findings": (), "output": ()})
+    report = report_on(all_passed()).model_copy(update={"exercises": (part,)})
+    told = for_audience(report, "student").exercises[0].model_dump_json()
+    assert ("31337" in told) == (status == "failed")  # which was asked again, by itself
+
+
 def test_an_instructor_gets_the_report_as_it_is() -> None:
     report = secret_report("31337", 31337)
     assert for_audience(report, "instructor") is report
